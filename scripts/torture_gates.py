@@ -1,5 +1,5 @@
 """The parts of `scripts/torture` in which gates misbehave: they hang, leave daemons, flood their output, look for secrets,
-are fed hostile texts, and try to act on the board. `torture_queue.py` has those in which their judgement is put under fire."""
+are fed hostile texts, and try to act on the board. `torture_queue.py` has the parts that kill processes around gate results."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class GateWorld(TeamWorld):
     def __init__(self, options, *gates):
         super().__init__(options)
         self.keep = options.keep
-        # What our gates sleep for: nobody else's processes have this word.
+        # The marker of our gates' sleeping processes: no other process has it.
         self.mark = str(random.SystemRandom().randrange(10**8, 10**9))
         self.gates(*gates)
         for role, who in AGENTS:
@@ -35,7 +35,7 @@ class GateWorld(TeamWorld):
         self.before = self.checkout()
 
     def processes(self):
-        """Also those that have given up their environment: by where they stand and by the words they were started with."""
+        """Also processes that have dropped their environment: found by working directory and command line."""
         found = super().processes()
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -55,7 +55,7 @@ class GateWorld(TeamWorld):
         return json.loads(ran.stdout)
 
     def judged(self, rev="main"):
-        """What the gates say of a commit: name -> result."""
+        """The gates' results on a commit: name -> result."""
         return self.asked("gate", "run", "--tree", rev, "--fresh", exits=(0, 7))["data"]["gates"]
 
     def begun(self, task, paths, *more, who="coder-1", title=None):
@@ -151,7 +151,7 @@ DAEMONS = {
 
 
 def part_daemons(options):
-    """F6: what a gate sets free does not outlive it, and does not change what it says."""
+    """F6: daemons of a gate do not outlive it, and do not change its result."""
     world, each_code = GateWorld(options), 4
 
     def check(code):
@@ -244,7 +244,7 @@ def part_secrets(options):
             passed = ["API_KEY", "GITHUB_TOKEN", "DATABASE_PASSWORD"] if kind == "passed on" else []
             tell = "env; env >&2; env > \"$HOME/out/environment\"; printf '%s' \"$API_KEY\" | sed 's/./&/g'"
             world.gates({"name": "tell", "command": tell, "pass_environment": passed})
-            # What would stop git or liza itself is no canary.
+            # Variables that would stop git or liza itself are no canaries.
             env = {name: value for name, value in values.items() if not name.startswith(("LIZA_", "GIT_"))}
             world.asked("gate", "run", "--tree", "main", env=env)
             got = "\n".join(world.told("environment"))
@@ -258,7 +258,7 @@ def part_secrets(options):
                     found = [of for of in names if values[of].encode() in text]
                     if found:
                         raise Failed(f"{name} holds {found}")
-            # The tokens of agents, too, by variable and by what git would be told.
+            # The tokens of agents, too, by variable and through git's configuration variables.
             ran = world.asked("gate", "run", "--tree", "main", "--fresh", who="reviewer-1", env={"GIT_CONFIG_PARAMETERS": "'user.name=canary'"})
             got = "\n".join(world.told("environment"))
             wrong = re.findall(r"^(?:GIT_\w+|LIZA_(?!GATE(?:_COMMIT)?=)\w+)", got, re.M)
@@ -301,7 +301,7 @@ def part_metacharacters(options):
     live, done = [], {"commands": 0}
 
     def said(*args, who=None):
-        # Whether it is refused is not asked here, only what it starts.
+        # Not whether it is refused matters here, only which processes it starts.
         done["commands"] += 1
         ran = world.liza("--json", *args, who=who)
         if ran.returncode not in range(0, 12):
@@ -357,7 +357,7 @@ def part_metacharacters(options):
             raise Failed(f"{text!r} was run: {found}")
 
     try:
-        # A control: whoever hands them to a shell gets the file from most of them.
+        # A control: handed to a shell, most of them create the file.
         for text in PAYLOADS:
             for line in (f"true {text}", f"false {text}", f"true '{text}'", f"true \"{text}\"", text):
                 subprocess.run(["bash", "-c", line], cwd=world.out, env=world.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -434,7 +434,7 @@ IDLE_HERE = ("gc", "worktree", "doctor", "gate", "trash", "resume", "hooks", "ta
 
 
 def ways_of(world, act):
-    """Thirty ways to say one command so that nobody would know where it comes from; @ACT@ is tried from the root."""
+    """Thirty ways to start a command so that its origin is hidden; @ACT@ is tried from the root."""
     root, liza = world.root, world.binary
     token = f"LIZA_AGENT_ID=reviewer-1 LIZA_AGENT_TOKEN='{world.tokens['reviewer-1']}'"
     copy, link = f"{world.home}/copied-liza", f"{world.home}/linked-liza"
@@ -502,7 +502,7 @@ def known_ways(world, act):
 
 
 def rebel(world, act):
-    """Kills its holder, keeps whoever asked from doing anything about it, and acts."""
+    """Kills its holder, stops the liza process that started the gate, and acts."""
     def parent(of):
         return f"$(awk '/^PPid/{{print $2}}' /proc/{of}/status)"
     return (f"asker={parent('$PPID')}; kill -STOP $asker; kill -9 $PPID; cd '{world.root}'; '{world.binary}' --json {act}; "
@@ -513,8 +513,8 @@ def quoted(words):
     return " ".join(word if re.match(r"^[\w./=:-]+$", word) else f"'{word}'" for word in words)
 
 
-def part_nobody(options):
-    """Whatever a gate or a validation starts acts for nobody: not one byte of the board changes."""
+def part_gate_processes(options):
+    """Processes started by a gate or a validation may not change the board: not one byte of it changes."""
     world = GateWorld(options)
     figures = {"attempts": 0, "known": []}
 
@@ -541,7 +541,7 @@ def part_nobody(options):
             return file.read()
 
     def tried(kind, scripts, words):
-        """Has all of them run by a gate or a validation; each must hear that it is nobody."""
+        """Has all of them run by a gate or a validation; each must be refused as a gate's process."""
         world.restore("ready")
         place = os.path.join(world.out, kind)
         os.makedirs(place, exist_ok=True)
@@ -569,7 +569,7 @@ def part_nobody(options):
         differ = sorted(name for name in {**before, **after} if before.get(name) != after.get(name))
         free = [f"{words[number]}: {outcome(place, number)[:300]}" for number in range(len(scripts)) if "refused.identity" not in outcome(place, number)]
         if differ or free:
-            raise Failed(f"changed: {differ}; not told that they are nobody: {free}")
+            raise Failed(f"changed: {differ}; not refused as a gate's process: {free}")
 
     def check(job):
         kind, which = job
@@ -617,11 +617,11 @@ def part_nobody(options):
     try:
         commits = prepare()
         acts = acts_on(world, commits)
-        # Nobody uninstalls what is in use.
+        # `uninstall` is refused while the board is in use.
         possible = [act for act in acts if act[1][0] != "uninstall"]
-        failed = each("nobody, control", possible if not options.quick else possible[::6], live)
+        failed = each("gate-processes, control", possible if not options.quick else possible[::6], live)
         kinds = [("gate", "commands"), ("gate", "ways"), ("gate", "rebel"), ("gate", "known"), ("validation", "commands"), ("validation", "ways")]
-        failed += each("nobody", kinds, check, lambda: f"{figures['attempts']} attempts, {len(acts)} commands, {len(ways_of(world, 'x'))} ways; "
+        failed += each("gate-processes", kinds, check, lambda: f"{figures['attempts']} attempts, {len(acts)} commands, {len(ways_of(world, 'x'))} ways; "
                        f"a token gets through from {', '.join(figures['known']) or 'nowhere'}, as documented")
         world.restore("ready")
         world.must("note", "a person is a person")
@@ -633,5 +633,5 @@ def part_nobody(options):
 
 PARTS = {
     "hang": part_hang, "daemons": part_daemons, "flood": part_flood, "secrets": part_secrets, "metacharacters": part_metacharacters,
-    "nobody": part_nobody,
+    "gate-processes": part_gate_processes,
 }

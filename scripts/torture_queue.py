@@ -1,5 +1,5 @@
-"""The parts of `scripts/torture` that shoot at what stands on the gates' word: the merge queue, integration itself while gates
-run, every command that asks them, and patch bundles."""
+"""The parts of `scripts/torture` that kill what depends on gate results: the merge queue, integration itself while gates
+run, every command that runs them, and patch bundles."""
 
 import fcntl
 import json
@@ -13,7 +13,7 @@ from torture_gates import GateWorld
 from torture_team import each, words_of
 from torture_world import Failed, put
 
-# Only what the shell itself can do: a helper that is killed would make a red word of a green tree.
+# Only what the shell itself can do: a helper that is killed would turn a green tree red.
 CHECK = ("set -- limit/*; [ ! -e \"$1\" ] || [ $# -le 1 ] || exit 1; n=0; while read -r line; do n=$((n + 1)); done < shared.txt; "
          "[ $n -eq 60 ] && [ ! -e red.txt ]")
 
@@ -45,7 +45,7 @@ class QueueWorld(GateWorld):
         return {row["id"]: row["status"] for row in self.data("task", "list")["tasks"]}
 
     def green_all_along(self):
-        """Looks at every commit of integration's first-parent history as anybody could; how many there are."""
+        """Checks every commit of integration's first-parent history with git alone; returns how many there are."""
         commits = self.git("rev-list", "--first-parent", f"{self.base}..integration").splitlines()
         place = os.path.join(self.home, "looked-at")
         self.git("clone", "-q", "--shared", "--no-checkout", self.root, place)
@@ -59,7 +59,7 @@ class QueueWorld(GateWorld):
         return len(commits)
 
     def nothing_left(self):
-        """No process, no lock that anybody holds, no ref or worktree that nothing accounts for."""
+        """No process, no held lock, no ref or worktree that nothing accounts for."""
         self.gone(10)
         for place, _, names in os.walk(self.path(".liza")):
             for name in names:
@@ -75,7 +75,7 @@ class QueueWorld(GateWorld):
         if refs:
             raise Failed(f"stray refs: {refs}")
         found = json.loads(self.liza("--json", "doctor").stdout)["data"]["findings"]
-        # A kill may leave temporary files; whoever mends finds nothing else.
+        # A kill may leave temporary files; `doctor --fix` finds nothing else.
         wrong = [f"{one['code']}: {one['what']}" for one in found if one["code"] not in ("leftover.temporary", "lock.dead")]
         if wrong:
             raise Failed(f"doctor: {wrong}")
@@ -241,7 +241,7 @@ def why_stopped(answer):
 
 
 def part_moved(options):
-    """Somebody moves integration while gates run: by liza, or past it."""
+    """A person moves integration while gates run: with liza, or with git alone."""
     world = MovedWorld(options)
     chance, seen = random.Random(options.seed), {}
     kinds = ["advance green", "advance red", "raw green", "raw red", "raw rewind"]
@@ -281,8 +281,8 @@ def part_moved(options):
             code = merging.end()
             answer = merging.answer()
             if world.liza("verify").returncode != 6:
-                # The merge under way found it moved, and its own compare-and-swap had the last word.
-                raise Failed(f"nobody noticed that merged work is gone; the merge ended with {code}: {answer}")
+                # The running merge noticed the move, and its compare-and-swap failed.
+                raise Failed(f"liza did not notice that merged work is gone; the merge ended with {code}: {answer}")
             if merge_all(0, 6, 7)["ok"] and "APPROVED" in world.statuses().values():
                 raise Failed("merging goes on without the work that is gone")
             refused = world.asked("integration", "advance", "integration", "--reason", "so be it", exits=(1, 6, 7))
@@ -299,13 +299,13 @@ def part_moved(options):
             wanted = ("board.integration_moved",) if kind == "raw green" else ("gate.integration_red", "board.integration_moved")
             if stopped and not why_stopped(answer) & set(wanted) or not stopped and "APPROVED" in world.statuses().values():
                 raise Failed(f"the merge ended with {code}: {answer}")
-            # Nothing is built on it until somebody has accepted it.
+            # Nothing is built on it until a person has accepted it.
             if "APPROVED" in world.statuses().values():
                 again = merge_all(6, 7)
                 if not why_stopped(again) & set(wanted):
                     raise Failed(f"{again}")
             if world.git("rev-parse", "integration") != new:
-                raise Failed("liza has built on what nobody accepted")
+                raise Failed("liza has built on a commit that no person accepted")
             if kind == "raw green":
                 world.asked("integration", "advance", "integration", "--reason", "it was me")
             else:
@@ -366,7 +366,7 @@ class KillWorld(GateWorld):
         return [len(self.told(f"asked-{name}")) for name in ("one", "two")]
 
     def known(self):
-        """How many passes are kept for whoever asks again."""
+        """How many passes are kept for reuse."""
         place = self.path(".liza/gates/cache")
         return len([name for name in os.listdir(place) if not name.startswith(".")]) if os.path.isdir(place) else 0
 
@@ -381,7 +381,7 @@ COMMITS = ["commit.1", "commit.2", "commit.4", "commit.5", "commit.5-appended", 
 
 
 def part_killgates(options):
-    """SIGKILL at every named point and at random moments of what asks gates: the next command recovers, and what was said stays said."""
+    """SIGKILL at every named point and at random moments of commands that run gates: the next command recovers, and recorded results stay."""
     world, chance = KillWorld(options), random.Random(options.seed)
     seen = {}
 
@@ -423,7 +423,7 @@ def part_killgates(options):
         known = world.known()
         world.must("note", "afterwards")
         world.sound()
-        # What had begun may just have said its word; nobody can tell whether that was kept in time.
+        # A gate that had begun may just have passed; whether its pass was kept in time is undecidable.
         again = not done(kind)
         if again:
             note("said again")
@@ -452,7 +452,7 @@ def part_killgates(options):
             jobs += [(kind, point) for point in points]
             jobs += [(kind, f"{point}:{nth}") for point in COMMITS for nth in ((1,) if kind in ("submit", "approve") else (1, 2, 3))][::3 if options.quick else 1]
             jobs += [(kind, round(chance.uniform(0, whole[kind] * 1.1), 3)) for _ in range(5 if options.quick else 50)]
-            # The moments between the gates' word and the branch are short: stopped at their beginning, killed soon after.
+            # The time between the gate result and the branch move is short: stopped at its beginning, killed soon after.
             jobs += [(kind, (point, round(chance.uniform(0, 0.06), 4))) for point in points if not point.endswith((".begun", ".validated"))
                      for _ in range(1 if options.quick else 8)]
         return each("killgates", jobs, check, lambda: f"seed {options.seed}: {words_of(seen)}")
@@ -484,7 +484,7 @@ class BundleWorld(GateWorld):
 
 
 def part_bundles(options):
-    """D19: killed while a bundle is made it is there whole or not at all; killed while one is applied, saying it again ends it."""
+    """D19: killed while a bundle is made it is there whole or not at all; killed while one is applied, the same command completes it."""
     world, chance, seen = BundleWorld(options), random.Random(options.seed), {}
 
     def note(what):
@@ -536,7 +536,7 @@ def part_bundles(options):
         if head == world.base:
             note("branch as before")
             if not group:
-                # Whoever is killed alone leaves a git that still ends what it does.
+                # A liza process that is killed alone leaves a git process that still completes its work.
                 deadline = time.time() + 5
                 while world.processes() and time.time() < deadline:
                     time.sleep(0.02)
@@ -556,7 +556,7 @@ def part_bundles(options):
             raise Failed("it was applied twice")
         told = [line for line in world.task("t2")["history"] if line["event"] == "bundle_applied"]
         if len(told) != 1:
-            raise Failed(f"told {len(told)} times")
+            raise Failed(f"recorded {len(told)} times")
         world.must("task", "submit", "t2", who="coder-2")
         world.gone(10)
         world.sound_board()

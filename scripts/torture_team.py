@@ -15,7 +15,7 @@ import time
 
 from torture_world import Failed, World, put
 
-# `live-…` tells who works on what at this moment: two that live at once would be one too many.
+# `live-…` names the agent that works on a task at this moment: two at once would be an error.
 AGENT = r"""OUT='@OUT@'
 trace="$OUT/live-$LIZA_ROLE-$LIZA_TASK"
 other=$(cat "$trace" 2>/dev/null)
@@ -58,7 +58,7 @@ class TeamWorld(World):
         self.prepare_bare()
         self.must("init", "A goal")
         self.write("liza.yaml", f"version: 1\nprovider: scripted\nproviders:\n  scripted: {{ command: [sh, '{self.script}'] }}\n"
-                   # Who is killed counts as crashed, and so many of them would halt everybody.
+                   # A killed agent counts as crashed, and so many crashes would halt the team.
                    f"breaker: {{ responses: {{ crash_loop: warning }} }}\n{config}")
         self.tasks = []
         self.before = self.checkout()
@@ -142,7 +142,7 @@ class TeamWorld(World):
             raise Failed("the user's checkout was touched")
 
     def finished(self, known=()):
-        """Every task is merged once, behind the approval of somebody who did not work on it, and nothing is left over."""
+        """Every task is merged once, approved by a reviewer who did not work on it, and nothing is left over."""
         self.gone(10)
         merges = self.git("log", "--merges", "--format=%s", "integration").splitlines()
         for name in self.tasks:
@@ -340,7 +340,7 @@ class Fire:
             answered = self.world.unblock()
             self.done["questions answered"] = self.done.get("questions answered", 0) + answered
             if code == 1 and not answered and self.log[-1][1].get("data", {}).get("stopped") == []:
-                raise Failed(f"stuck, and nobody is needed: {self.log[-1][1]}")
+                raise Failed(f"stuck, and no person is needed: {self.log[-1][1]}")
 
 
 def words_of(done):
@@ -359,7 +359,7 @@ def part_team(options):
             fire = Fire(world, random.Random(seed), wild=False)
             fire.to_the_end(1500)
             fixable = world.finished()
-            count("team", len(world.tasks), 0, began, words_of(fire.done) + f"; doctor could mend: {sorted(set(fixable)) or 'nothing'}")
+            count("team", len(world.tasks), 0, began, words_of(fire.done) + f"; doctor could fix: {sorted(set(fixable)) or 'nothing'}")
         except (Failed, OSError) as error:
             failed += count("team", len(world.tasks), 1, began, f"{error}; {words_of(fire.done)}")
             if options.keep:
@@ -379,9 +379,9 @@ def part_soak(options):
         while time.time() < end:
             world.add(6 if options.quick else 20)
             fire.to_the_end(1500)
-            # That the clock was ahead is true, and nobody's fault here.
+            # The clock was ahead on purpose: this finding is expected.
             fixable = world.finished(known=("machine.clock",))
-        failed = count("soak", len(world.tasks), 0, began, words_of(fire.done) + f"; doctor could mend: {sorted(set(fixable)) or 'nothing'}")
+        failed = count("soak", len(world.tasks), 0, began, words_of(fire.done) + f"; doctor could fix: {sorted(set(fixable)) or 'nothing'}")
     except (Failed, OSError) as error:
         failed = count("soak", len(world.tasks), 1, began, f"{error}; {words_of(fire.done)}")
         if options.keep:
@@ -512,7 +512,7 @@ def part_pause(options):
                 raise Failed(f"a runner has left: {gone[0].answer()} {gone[0].events[-6:]}")
 
         failed = each("pause", range(1, (5 if options.quick else 100) + 1), check,
-                      lambda: f"{len(late)} claims told after the touch, {summary_of(late)}")
+                      lambda: f"{len(late)} claims reported after the touch, {summary_of(late)}")
         for runner in runners:
             runner.kill(signal.SIGTERM)
             runner.end()
@@ -560,7 +560,7 @@ def part_abort(options):
 def part_signals(options):
     """H11: INT, TERM, HUP at any moment: 130, 143, 129, and the next run goes on."""
     chance = random.Random(options.seed)
-    plain = {"told": 0, "killed": 0}
+    plain = {"stopped": 0, "killed": 0}
 
     def check(job):
         kind, number = job
@@ -574,7 +574,7 @@ def part_signals(options):
                 raise Failed("it had ended before")
             started.kill(number)
             code = started.end(30)
-            plain["killed" if started.process.returncode < 0 else "told"] += 1
+            plain["killed" if started.process.returncode < 0 else "stopped"] += 1
             if code != 128 + number and not (kind == "run" and code == 0):
                 raise Failed(f"exit {code} after signal {number}: {started.answer()}")
             world.gone(5)
@@ -587,7 +587,7 @@ def part_signals(options):
 
     jobs = [(kind, number) for kind in ("run", "runner") for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     return each("signals", jobs * (1 if options.quick else 10), check,
-                lambda: f"{plain['told']} left by themselves, {plain['killed']} were too young to have a handler")
+                lambda: f"{plain['stopped']} left by themselves, {plain['killed']} were too young to have a handler")
 
 
 def part_leaks(options):

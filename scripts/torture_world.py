@@ -37,7 +37,7 @@ class World:
         self.root = os.path.join(self.home, "repo")
         self.tokens = {}
         self.saved = {}
-        # What commands are told that only this world knows: COMMIT, PLAN and so on.
+        # Values of placeholders in commands that only this world knows: COMMIT, PLAN and so on.
         self.words = {"PLAN": os.path.join(self.home, "plan.yaml")}
         put(self.words["PLAN"], PLAN)
         os.mkdir(os.path.join(self.home, "tmp"))
@@ -148,7 +148,7 @@ class World:
         self.must(*CHECKPOINT, who="coder-1")
         self.commit_in(worktree, ["t1/a.txt", "t1/tests/test_a.sh"])
         self.save("worked")
-        # Uncommitted as well: what is let go must be saved first.
+        # Uncommitted as well: a release must save it first.
         put(os.path.join(worktree, "t1/more.txt"), "only here\n")
         self.save("dirty")
         self.must("task", "release", "t1", who="coder-1")
@@ -174,7 +174,7 @@ class World:
         self.save("archived")
         thing = next(thing for thing in self.data("trash", "list")["trash"] if thing["origin"].endswith("/.worktrees/t1"))
         self.words["TRASHED"], self.words["BACK"] = thing["name"], thing["origin"]
-        # Two worktrees nobody needs: of a review that is over, and of a finished task with uncommitted work.
+        # Two worktrees that are no longer used: of an ended review, and of a finished task with uncommitted work.
         self.restore("merged")
         put(self.path(".worktrees/t1/t1/thoughts.txt"), "only here\n")
         self.must("archive", "--all")
@@ -191,7 +191,7 @@ class World:
         self.save("leaving")
 
     def prepare_faults(self):
-        """What the doctor mends, planted all at once."""
+        """Faults that `doctor --fix` repairs, planted all at once."""
         self.restore("worked")
         for name in (".liza/state.yaml", ".liza/log.yaml"):
             os.chmod(self.path(name), 0o644)
@@ -302,9 +302,9 @@ class World:
             raise Failed("an intent is left open")
 
     def recovers(self, op):
-        """One plain command mends everything; then the operation is done, or can be done."""
+        """One ordinary command repairs everything; then the operation is done, or can be done."""
         if op.again:
-            # Whoever mends a broken board, or leaves it, says the same again.
+            # A command that repairs a broken board, or leaves it, gives the same answer again.
             self.must(*op.args_in(self), who=op.who, env=op.env)
             if not op.done(self):
                 raise Failed("it was done again without effect")
@@ -327,7 +327,7 @@ class World:
 
 
 class Op:
-    """`again`: what it left is ended by saying the same again; elsewhere by any plain command. `atomic`: one commit of
+    """`again`: the same command completes what a killed one left; elsewhere any ordinary command does. `atomic`: one commit of
     the board and nothing else, so that a failure means that the board is byte for byte what it was. `unless_said`: the
     words with which it says, and ends well, that it left something alone."""
 
@@ -455,7 +455,7 @@ OPS = [
     Op("resume", "paused", ["resume"], lambda w: not w.there(".liza/PAUSE")),
     Op("archive", "merged", ["archive", "--all"], gone_from_board("t1")),
     Op("prune", "prunable", ["worktree", "prune", "--save"], lambda w: not w.there(".worktrees/t1"),
-       unless_said="it cannot be looked into"),
+       unless_said="it cannot be read"),
     Op("gc", "archived", ["gc", "--keep-days", "0"], no_refs_of("t1")),
     Op("trash restore", "archived", ["trash", "restore", "TRASHED"], restored),
     Op("trash empty", "archived", ["trash", "empty", "--older-than", "0"], trash_is_empty),
@@ -473,7 +473,7 @@ OPS = [
 
 
 def recoveries(world):
-    """Commands that end what a dead one left behind."""
+    """Commands that complete what a killed one left behind."""
     for stage in sorted(world.saved):
         if not stage.startswith("dead-"):
             continue

@@ -23,7 +23,7 @@ fn the_example_board_is_valid_and_finished() {
 }
 
 #[test]
-fn the_example_board_is_what_its_log_makes() {
+fn example_board_matches_its_log() {
     let log = String::from_utf8(example("log.yaml")).expect("text");
     let records = read_chain(&log, String::new()).expect("a chain");
     let first = Decoded::new(example("images/1.yaml")).expect("the first board");

@@ -1,5 +1,5 @@
-//! What gates add to a merge, how a queue of merges compares with what it cannot do without, and what it costs to say
-//! again what was said before.
+//! What gates add to a merge, how a queue of merges compares with its unavoidable git commands, and what a reused gate
+//! result costs.
 
 use super::*;
 
@@ -59,7 +59,7 @@ impl Bench {
         let mut times = [Vec::new(), Vec::new()];
         for round in 0..15 {
             for ((world, who), times) in worlds.iter().zip(&whose).zip(&mut times) {
-                // Two are approved before one is merged, so that no merged tree is one that was seen before.
+                // Two tasks are approved before one is merged, so that every merged tree is new.
                 let first = self.approved(world, who, 2 * round);
                 let second = self.approved(world, who, 2 * round + 1);
                 world.run(&self.liza, &world.root, Some(&who[1]), &["merge", &first]);
@@ -103,7 +103,7 @@ impl Bench {
         self.row("ready merges, 100 ms gate", &label, queue, "gate and three git commands each", floor);
     }
 
-    /// A gate that is `true` in a private worktree that is there already; the same answered from what was said before.
+    /// A gate that is `true` in a private worktree that is there already; the same answered with the recorded pass.
     fn gate_start(&mut self, files: usize) {
         let world = self.world(files);
         self.with_gate(&world, "true");

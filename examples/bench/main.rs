@@ -1,7 +1,7 @@
-//! How long commands take, beside the floors they stand on, in one run. Started by `scripts/bench`.
+//! How long commands take, each beside its floor (the work it cannot avoid), in one run. Started by `scripts/bench`.
 //!
 //! Every row is interleaved with its floor, medians are compared, and the ratio is what counts: times depend on the
-//! machine and its mood.
+//! machine and its load.
 
 #![expect(
     clippy::disallowed_methods,
@@ -432,7 +432,7 @@ impl Bench {
         }
     }
 
-    /// The same board of a hundred active tasks, alone and beside an archive: what is archived must not be felt.
+    /// The same board of a hundred active tasks, alone and beside an archive: archived tasks must not slow commands down.
     fn archived(&mut self, count: usize) {
         let (alone, beside) = (self.world(50), self.world(50));
         self.fill(&alone, 100);
@@ -464,7 +464,7 @@ impl Bench {
         self.row("task show, archived", &label, ms, "task show", floor_ms);
     }
 
-    /// So many tasks that were added, given up and archived, a few at a time so that the board stays small.
+    /// Adds, abandons and archives this many tasks, a few at a time so that the board stays small.
     fn fill_archive(&self, world: &World, count: usize) {
         let store = Store::new(world.root.join(".liza"));
         let commit = |what: liza::board::Transition| {
@@ -534,7 +534,7 @@ impl Bench {
         }
     }
 
-    /// The nearest commands of `bd`, where it is installed. A row that cannot be made is left out, with a word.
+    /// The nearest commands of `bd`, where it is installed. A row that cannot be measured is left out, with a remark.
     fn rival(&mut self) {
         let found = Command::new("bd").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if !found.is_ok_and(|status| status.success()) {
@@ -641,7 +641,7 @@ impl Bench {
                 Some(&reviewer),
                 &["review", "approve", &id, "--commit", head],
             );
-            // What the checkouts above left unwritten is nobody's merge: both start from a quiet disk.
+            // The checkouts above left unwritten data: it is flushed first, so that neither merge pays for it.
             rustix::fs::sync();
             // The same three steps with bare git, on a ref of their own.
             let onto = world.git(&["rev-parse", "integration"]);

@@ -14,7 +14,7 @@ use super::{Bench, World, eprintln};
 const READ_EVERY: usize = 50;
 
 impl Bench {
-    /// The same board of a hundred tasks, quiet and after a storm: what was said and read must hardly be felt.
+    /// The same board of a hundred tasks, quiet and after a storm: read messages must hardly slow commands down.
     pub(super) fn messages(&mut self, count: usize) {
         let (quiet, stormy) = (self.world(50), self.world(50));
         let mut coders = Vec::new();

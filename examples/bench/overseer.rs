@@ -1,4 +1,4 @@
-//! What one look of the overseer costs, beside reading what it looks at.
+//! What one look of the overseer costs, compared with reading its input.
 
 use liza::board::oversight::{Action, Behaviour, Gravity, Intervention};
 use liza::board::{AgentId, Wall};
@@ -11,8 +11,8 @@ const SNAPSHOTS: u64 = 20;
 const BEGAN: i64 = 1_790_000_000;
 
 impl Bench {
-    /// Detectors, liveness and decision for everybody, with nothing wrong (every detector looks to the end) and with
-    /// everybody in a loop (evidence and texts are written).
+    /// Detectors, liveness and decision for all agents, with nothing wrong (every detector looks to the end) and with
+    /// all agents in a loop (evidence and texts are written).
     pub fn overseer(&mut self) {
         let label = format!("{AGENTS} x {SNAPSHOTS}");
         for (name, looping) in [("look, all at work", false), ("look, all in a loop", true)] {
@@ -101,7 +101,7 @@ fn snapshot(number: u64, at: u64, looping: bool) -> AgentSnapshot {
     }
 }
 
-/// Four words long ago: none of them hinders another.
+/// Four nudges long ago: none of them delays another.
 fn past(number: u64) -> Vec<Intervention> {
     let one = |at: i64| Intervention {
         id: format!("intervention-{at}"),

@@ -1,4 +1,4 @@
-//! What it costs to look after agents: the looks of their runners and those of the run, with nothing the matter.
+//! What oversight of healthy agents costs: the looks of their runners and those of the run.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::team::{add, going, play_with};
 use super::*;
 
 const AGENTS: usize = 10;
-/// Looks are made ten times as often as by default, and what they cost is told for the default.
+/// The overseer looks ten times as often as by default; the reported cost is that of the default interval.
 const EVERY_SECONDS: u64 = 1;
 const DEFAULT_SECONDS: f64 = 10.0;
 

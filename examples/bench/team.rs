@@ -23,18 +23,18 @@ const BLOCKS: &str =
     r#"exec liza task block "$LIZA_TASK" --reason "two ways to read it" --question "Which one?""#;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A command that goes on, and what it tells.
+/// A running command, and the events it prints.
 pub(super) struct Going {
     pub(super) child: Child,
-    told: Receiver<(Instant, Value)>,
+    events: Receiver<(Instant, Value)>,
 }
 
 impl Going {
-    /// When it said this, dropping all it said before.
+    /// When it printed this event, dropping all earlier events.
     fn said(&self, event: &str, task: Option<&str>) -> Instant {
         let until = Instant::now() + PATIENCE;
         loop {
-            match self.told.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok((at, said)) if said["event"] == event && task.is_none_or(|task| said["task"] == task) => {
                     return at;
                 }
@@ -55,17 +55,17 @@ impl Going {
 pub(super) fn going(bench: &Bench, world: &World, args: &[&str]) -> Going {
     let mut child =
         world.command(&bench.liza, &world.root, None).arg("--json").args(args).spawn().expect("it starts");
-    let (tell, told) = channel();
+    let (sender, events) = channel();
     let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     std::thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
             let at = Instant::now();
             if let Ok(said) = serde_json::from_str(&line) {
-                let _ = tell.send((at, said));
+                let _ = sender.send((at, said));
             }
         }
     });
-    Going { child, told }
+    Going { child, events }
 }
 
 fn play(world: &World, script: &str) {
@@ -136,7 +136,7 @@ impl Bench {
         all
     }
 
-    /// From the touch of a switch until the last of the runners has said that it saw it.
+    /// From the touch of a switch until the last runner has reported it.
     pub(super) fn reaction(&mut self) {
         let world = self.world(50);
         play(&world, BLOCKS);
@@ -181,17 +181,17 @@ impl Bench {
             let began = Instant::now();
             world.run(&self.liza, &world.root, None, &["task", "finalize", &id]);
             let finalized = Instant::now();
-            // Whoever it is: the others say nothing of this task.
+            // Any runner may have claimed it: the others report nothing about this task.
             let at = 'found: loop {
                 for runner in &runners {
-                    while let Ok((at, said)) = runner.told.try_recv() {
+                    while let Ok((at, said)) = runner.events.try_recv() {
                         if said["event"] == "claimed" && said["task"] == id.as_str() {
                             runner.said("blocked", Some(&id));
                             break 'found at;
                         }
                     }
                 }
-                assert!(finalized.elapsed() < PATIENCE, "nobody claimed {id}");
+                assert!(finalized.elapsed() < PATIENCE, "no runner claimed {id}");
                 std::thread::sleep(Duration::from_millis(1));
             };
             claimed.push(at.saturating_duration_since(finalized).as_secs_f64() * 1000.0);
@@ -215,7 +215,7 @@ impl Bench {
         self.figures("ABORT to all have left", &size, &spread(aborted));
     }
 
-    /// One task from claim to merge: bare git, the same liza commands typed by somebody, runners that wait for it.
+    /// One task from claim to merge: bare git, the same liza commands typed by a person, runners that wait for it.
     pub(super) fn cycle(&mut self) {
         let world = self.world(50);
         play(&world, AGENT);
@@ -223,7 +223,7 @@ impl Bench {
         let reviewer = self.register(&world, "code_reviewer");
         let rounds = if self.quick { 10 } else { 30 };
         let runners = {
-            // These have a board of their own: nobody but them may take what is there.
+            // These runners have their own board: only they may claim its tasks.
             let other = self.world(50);
             play(&other, AGENT);
             let runners = self.runners(&other, &["coder", "code_reviewer"]);
@@ -232,7 +232,7 @@ impl Bench {
         let (mut bare, mut typed, mut run) = (Vec::new(), Vec::new(), Vec::new());
         let (mut bare_cpu, mut typed_cpu) = (0, 0);
         let of_runners = |all: &[Going]| -> u64 {
-            // What they used themselves, and what those they waited for used.
+            // CPU time of the processes, and of the children they waited for.
             let with_children = |pid: u32| {
                 let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
                 ticks(&text, [13, 14]) + ticks(&text, [15, 16])
@@ -244,7 +244,7 @@ impl Bench {
             let id = format!("t{round}");
             add(self, &world, &id, true);
             add(self, &runners.0, &id, false);
-            // What one left unwritten is not to be charged to the next.
+            // Unwritten data of one measurement must not slow the next.
             rustix::fs::sync();
             let before = used_by_children();
             bare.push(timed(|| bare_cycle(&world, round)));
@@ -292,7 +292,7 @@ impl Bench {
         liza(reviewer, &["merge", id]);
     }
 
-    /// What it costs that nothing can be done.
+    /// What idle runners cost.
     pub(super) fn idle(&mut self) {
         let seconds = if self.quick { 20 } else { 60 };
         let watch = |pids: &[u32]| {
@@ -329,8 +329,8 @@ impl Bench {
         let world = self.world(50);
         play(&world, AGENT);
         add(self, &world, "held", true);
-        let somebody = self.register(&world, "coder");
-        world.run(&self.liza, &world.root, Some(&somebody), &["task", "claim", "held"]);
+        let holder = self.register(&world, "coder");
+        world.run(&self.liza, &world.root, Some(&holder), &["task", "claim", "held"]);
         let run = going(self, &world, &["run", "--team", "test_engineer=7", "--team", "code_reviewer=3"]);
         run.said("paused", None);
         let figures = watch(&[run.child.id()]);
@@ -375,7 +375,7 @@ fn work(world: &World, place: &Path, id: &str) {
     world.run(Path::new("git"), place, None, &["commit", "-q", "-m", id]);
 }
 
-/// What git has to do for a task in any case: a worktree to work in, one to review in, a merge, and no worktree left.
+/// The git commands every task needs: a worktree to work in, one to review in, a merge, and both worktrees removed.
 fn bare_cycle(world: &World, round: usize) {
     let sync = "core.fsync=committed";
     let (branch, id) = (format!("bare-{round}"), format!("b{round}"));

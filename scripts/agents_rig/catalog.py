@@ -6,7 +6,7 @@ from .refusals import NotLoggedIn, Quota, ToolsDenied, Unauthorized
 from .scenarios import AtSigns, Plan, Probe, Reject, Resume, Work
 
 ALL = [Work, Plan, Reject, Pause, Abort, Crash, Context, ContextError, NotLoggedIn, Unauthorized, Quota, ToolsDenied,
-       Useless, AtSigns, Resume, Probe, Experiment]
+       Useless, AtSigns, Resume, Experiment, Probe]
 SCENARIOS = {one.name: one for one in ALL}
 MAIN = ("claude", "codex")
 FOR_OTHERS = ["work", "reject-and-fix", "not-logged-in", "at-and-shell", "resume", "experiment"]

@@ -126,7 +126,7 @@ SETUPS = {
 }
 
 
-# What is removed, of the variables and settings above, so that nobody is logged in. The endpoint stays on loopback.
+# Which of the variables and settings above are removed, so that the CLI is not logged in. The endpoint stays on loopback.
 def log_out(cli, home, env):
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "COPILOT_PROVIDER_API_KEY", "MISTRAL_API_KEY"):
         env.pop(name, None)

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, field
 
-# Of every answer: read anew, read from a cache, written, and how much of that was thinking.
+# Tokens of every answer: input, input from a cache, output, and thinking within the output.
 INPUT_TOKENS, CACHED_TOKENS, OUTPUT_TOKENS, THOUGHT_TOKENS = 800, 200, 50, 10
 WHOLE_INPUT = INPUT_TOKENS + CACHED_TOKENS
 

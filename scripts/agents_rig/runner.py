@@ -1,4 +1,4 @@
-"""Plays one scenario with one CLI: a scripted model, a world, `liza run`, and the check of what came of it."""
+"""Plays one scenario with one CLI: a scripted model, a world, `liza run`, and the check of the result."""
 
 import shutil
 import time

@@ -1,4 +1,4 @@
-"""What is tried with each CLI, and what must have come of it."""
+"""The scenarios tried with each CLI, and the checks of their results."""
 
 import json
 

@@ -1,20 +1,22 @@
-//! The command line as a whole: what every command understands. The commands stand in `commands`.
+//! The root of the command line and its global options. The commands are in `commands`.
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser};
+use clap::{ArgAction, Args, Parser};
 
 use super::commands::Command;
+use super::groups::GLOBAL_OPTIONS;
 use super::ui::ColorChoice;
 
-/// Let a team of coding agents work on one git repository without losing work or approving their own code
+/// Let a team of coding agents work on one git repository
 ///
-/// Agents and people change the board in .liza/state.yaml only through these commands; every task has its own
-/// worktree, somebody else reviews it, and only then does the integration branch move.
+/// Every task has its own worktree and branch. An agent that did not work on the task reviews it; only approved work
+/// moves the integration branch. Agents and people change the board (.liza/state.yaml) only through these commands.
 ///
 /// Example: liza status
 #[derive(Parser)]
 #[command(name = "liza", version, propagate_version = true, max_term_width = 100)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -23,22 +25,29 @@ pub struct Cli {
 }
 
 #[derive(Args)]
+#[command(next_help_heading = GLOBAL_OPTIONS)]
 pub struct Global {
     /// Print one JSON object instead of text
     #[arg(long, global = true)]
     pub json: bool,
-    /// The board's directory, if it is not found from here (also LIZA_DIR)
+    /// Directory of the board (default: LIZA_DIR, else found from the current directory)
     #[arg(long, global = true, value_name = "DIR")]
     pub board: Option<PathBuf>,
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub color: ColorChoice,
-    /// Say nothing on standard error except errors
+    /// Print only errors on standard error
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// Repeating a command with the same id and arguments gives the first outcome and changes nothing
+    /// Id of this request; the same id and arguments again print the first outcome and change nothing
     #[arg(long, global = true, value_name = "ID")]
     pub request_id: Option<String>,
+    /// Print help; -h prints a summary
+    #[arg(short, long, global = true, action = ArgAction::Help)]
+    help: Option<bool>,
+    /// Print the version
+    #[arg(short = 'V', long, global = true, action = ArgAction::Version)]
+    version: Option<bool>,
 }
 
 #[cfg(test)]
@@ -46,7 +55,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn command_line_is_consistent() {
         super::Cli::command().debug_assert();
     }
 }

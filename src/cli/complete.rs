@@ -1,5 +1,5 @@
-//! What could stand at the end of a command line: found by walking the tree of commands, with the names that are on the
-//! board right now. The shells' scripts only ask and show.
+//! Completes a command line: walks the tree of commands and offers the names on the board. The shell scripts only ask and
+//! show.
 
 use std::any::TypeId;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use crate::board::task::{Kind, Risk};
 use crate::board::{AgentId, Board, MessageId, RecordId, Role, SprintId, Status, TaskId, TripId};
 use crate::flow::hooks::Hook;
 
-/// One thing that could be typed, and a word about it.
+/// A word that could be typed next, and a short description.
 #[derive(Debug)]
 pub struct Candidate {
     pub value: String,
@@ -29,25 +29,25 @@ impl Candidate {
     }
 }
 
-/// What fits.
+/// The candidates, or a request for file names.
 #[derive(Debug)]
 pub enum Offer {
     Candidates(Vec<Candidate>),
-    /// Names of files, which the shell knows best.
+    /// The shell completes file names itself.
     Files,
 }
 
 /// Where the cursor is.
-struct Place<'c> {
+struct Cursor<'c> {
     command: &'c Command,
     /// The option whose value is being typed.
     option: Option<&'c Arg>,
     positionals: usize,
-    /// After `--` there are no options any more.
+    /// Set after `--`: no options follow.
     only_values: bool,
 }
 
-/// The board named on the command line itself, if one is.
+/// The value of `--board` on the command line.
 pub fn named_board(words: &[String]) -> Option<&str> {
     words.iter().enumerate().rev().find_map(|(at, word)| match word.strip_prefix("--board=") {
         Some(dir) => Some(dir),
@@ -55,14 +55,14 @@ pub fn named_board(words: &[String]) -> Option<&str> {
     })
 }
 
-/// `words` is what stands behind the program's name up to the cursor; the last one is being typed.
+/// `words` are the words after the program's name up to the cursor; the last one is being typed.
 pub fn offer(root: &Command, words: &[String], board: impl FnOnce() -> Option<Board>) -> Offer {
     let (typed, before) = match words.split_last() {
         Some((typed, before)) => (typed.as_str(), before),
         None => ("", words),
     };
     let place = walk(root, before);
-    // Some shells cut `--option=value` into three words.
+    // Some shells split `--option=value` into three words.
     let typed = if typed == "=" { "" } else { typed };
     if let Some(option) = place.option {
         return values(option, typed, board);
@@ -97,8 +97,8 @@ pub fn offer(root: &Command, words: &[String], board: impl FnOnce() -> Option<Bo
     }
 }
 
-fn walk<'c>(root: &'c Command, words: &[String]) -> Place<'c> {
-    let mut place = Place { command: root, option: None, positionals: 0, only_values: false };
+fn walk<'c>(root: &'c Command, words: &[String]) -> Cursor<'c> {
+    let mut place = Cursor { command: root, option: None, positionals: 0, only_values: false };
     for word in words {
         if word == "=" && place.option.is_some() || place.option.take().is_some() {
             continue;
@@ -124,7 +124,7 @@ fn repeats(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::Append)
 }
 
-fn option_named<'c>(place: &Place<'c>, word: &str) -> Option<&'c Arg> {
+fn option_named<'c>(place: &Cursor<'c>, word: &str) -> Option<&'c Arg> {
     let mut options = place.command.get_arguments().filter(|arg| !arg.is_positional());
     match word.strip_prefix("--") {
         Some(name) => options.find(|arg| {
@@ -135,13 +135,13 @@ fn option_named<'c>(place: &Place<'c>, word: &str) -> Option<&'c Arg> {
     }
 }
 
-fn flags<'p>(place: &'p Place<'_>) -> impl Iterator<Item = Candidate> + 'p {
+fn flags<'p>(place: &'p Cursor<'_>) -> impl Iterator<Item = Candidate> + 'p {
     let shown = place.command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set());
     shown.filter_map(|arg| Some(Candidate::new(format!("--{}", arg.get_long()?), first_line(arg.get_help()))))
 }
 
-/// Other names of flags: offered where no first name fits.
-fn aliases<'p>(place: &'p Place<'_>) -> impl Iterator<Item = Candidate> + 'p {
+/// Aliases of flags, offered if no flag fits.
+fn aliases<'p>(place: &'p Cursor<'_>) -> impl Iterator<Item = Candidate> + 'p {
     let all = place.command.get_arguments().flat_map(|arg| {
         let names = arg.get_visible_aliases().unwrap_or_default();
         names.into_iter().map(|name| Candidate::new(format!("--{name}"), first_line(arg.get_help())))
@@ -175,10 +175,10 @@ fn values(arg: &Arg, typed: &str, board: impl FnOnce() -> Option<Board>) -> Offe
     Offer::Candidates(starting_with(typed, all))
 }
 
-/// What an argument takes, where its type alone does not say it. Stands with the argument: `#[arg(add = …)]`.
+/// Candidates for an argument whose type alone does not determine them: `#[arg(add = …)]`.
 #[derive(Debug, Clone, Copy)]
 pub enum Completer {
-    /// Tasks in a state in which the command can do something; all of them, if there is none.
+    /// Tasks in a state that the command accepts; all tasks if there is none.
     Tasks(fn(Status) -> bool),
     /// Revisions of the board.
     Revisions,
@@ -201,7 +201,7 @@ impl Completer {
 type Words = fn() -> Vec<&'static str>;
 type OnBoard = fn(&Board) -> Vec<Candidate>;
 
-/// What fits an argument of this type.
+/// Candidates for an argument by its type.
 fn of_type(arg: &Arg, board: impl FnOnce() -> Option<Board>) -> Vec<Candidate> {
     let wanted = arg.get_value_parser().type_id();
     let words: [(TypeId, Words); 10] = [
@@ -232,7 +232,7 @@ fn of_type(arg: &Arg, board: impl FnOnce() -> Option<Board>) -> Vec<Candidate> {
     found.and_then(|(_, of)| board().map(|board| of(&board))).unwrap_or_default()
 }
 
-/// What the breaker is open for.
+/// Open trips of the breaker.
 fn trips(board: &Board) -> Vec<Candidate> {
     let open = board.rest.circuit_breaker.open();
     open.map(|trip| Candidate::new(trip.id.as_str(), trip.pattern.as_str())).collect()
@@ -265,31 +265,31 @@ fn sprints(board: &Board) -> Vec<Candidate> {
     all.map(|sprint| Candidate::new(sprint.id.as_str(), sprint.goal.clone().unwrap_or_default())).collect()
 }
 
-/// The last of them, newest first.
+/// The last 64 revisions, newest first.
 fn revisions(board: &Board) -> Vec<Candidate> {
     let oldest = board.revision.saturating_sub(63).max(1);
     (oldest..=board.revision).rev().map(|revision| Candidate::new(revision.to_string(), "")).collect()
 }
 
-/// Everybody who can be written to.
+/// Recipients of messages: agents, roles and people.
 fn recipients(board: &Board) -> Vec<Candidate> {
     let roles: BTreeSet<&str> =
         board.rest.agents.values().flat_map(|agent| &agent.roles).map(|role| role.as_str()).collect();
     let mut all = agents(board);
     all.extend(
-        roles.into_iter().map(|role| Candidate::new(format!("role:{role}"), "everybody of that role")),
+        roles.into_iter().map(|role| Candidate::new(format!("role:{role}"), "all agents of that role")),
     );
     all.push(Candidate::new("human", "a person"));
     all
 }
 
-/// Those on the board, newest first.
+/// Messages on the board, newest first.
 fn messages(board: &Board) -> Vec<Candidate> {
     let newest = board.rest.messages.iter().rev();
     newest.map(|message| Candidate::new(message.id.as_str(), message.kind.as_str())).collect()
 }
 
-/// What waits to be dealt with.
+/// Unprocessed records.
 fn records(board: &Board) -> Vec<Candidate> {
     let rest = &board.rest;
     let notes = rest.human_notes.iter().filter(|note| note.processed_by.is_none()).map(|note| &note.id);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_is_walked() {
+    fn commands_flags_and_values_are_completed() {
         assert!(offered(&[""]).contains(&"task".to_owned()));
         assert!(!offered(&["__"]).contains(&"__complete".to_owned()));
         assert_eq!(offered(&["task", "cl"]), ["claim"]);
@@ -355,17 +355,17 @@ mod tests {
         assert_eq!(offered(&["hooks", "run", "pre-p"]), ["pre-push"]);
     }
 
-    /// A completer that stands with the argument goes before its type.
+    /// The completer of an argument overrides its type.
     #[test]
-    fn tasks_that_fit_the_command_are_offered() {
+    fn only_tasks_the_command_accepts_are_offered() {
         let mut bench = Bench::with_tasks(&["t1", "t2"]);
         bench.claim("coder-1", "t1");
         assert_eq!(offered_on(Some(bench.board.clone()), &["task", "claim", ""]), ["t2"]);
         assert_eq!(offered_on(Some(bench.board.clone()), &["task", "submit", ""]), ["t1"]);
         assert_eq!(offered_on(Some(bench.board.clone()), &["task", "show", ""]), ["t1", "t2"]);
-        // Where none fits, all of them are shown.
+        // If no task fits, all tasks are offered.
         assert_eq!(offered_on(Some(bench.board.clone()), &["merge", ""]), ["t1", "t2"]);
-        // A new task has a name of its own.
+        // The id of a new task is not completed.
         assert_eq!(offered_on(Some(bench.board), &["task", "add", "--id", ""]), [""; 0]);
     }
 }

@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 use crate::flow::{ErrorCode, Failure};
 use crate::wire::{Limits, read_foreign};
 
-/// Larger than anything a board takes; more is refused before it fills the memory.
+/// Larger inputs are refused before they fill the memory.
 const LARGEST_INPUT: u64 = 16 * 1024 * 1024;
 
-/// Reads inputs and remembers them, because a repeated request must have the same ones.
+/// Reads inputs and keeps them for the digest of a request: a repeated request must have the same inputs.
 #[derive(Default)]
 pub struct Input {
     taken: RefCell<Vec<u8>>,

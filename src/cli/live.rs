@@ -1,4 +1,4 @@
-//! A run as people watch it: a table that stays in place on a terminal, one line per event otherwise.
+//! The display of `liza run`: a table that stays in place on a terminal, otherwise one line per event.
 
 use std::cell::{Cell, RefCell};
 
@@ -12,7 +12,7 @@ use crate::text::{display_width, fitted, shown, wrapped};
 
 pub struct Live {
     ui: Ui,
-    /// How many lines of the terminal the table takes now; none where there is no terminal.
+    /// The number of terminal lines that the table takes now; 0 without a terminal.
     drawn: Cell<usize>,
     last: RefCell<String>,
 }
@@ -26,7 +26,7 @@ impl Live {
         !self.ui.json && !self.ui.quiet && self.ui.is_terminal()
     }
 
-    /// Takes the table away, so that a line can be written above it.
+    /// Removes the table, so that a line can be written above it.
     fn wipe(&self) {
         let lines = self.drawn.replace(0);
         if lines > 0 {
@@ -49,7 +49,7 @@ impl Stage for Live {
             self.wipe();
             self.ui.stream(&self.ui.event_line(event));
             if matches!(event.event, Kind::ReviewWanted | Kind::Question) {
-                // The terminal calls the person who is waited for.
+                // Rings the terminal bell: the run waits for a person.
                 self.ui.raw("\u{7}");
             }
             self.draw();
@@ -66,7 +66,7 @@ impl Stage for Live {
         if !self.on_terminal() {
             return;
         }
-        // A line that wraps would be two, and the table could not be taken away again.
+        // A wrapped line would count as two, and liza could not remove the table.
         let width = self.ui.width().saturating_sub(1);
         let mut text = format!("{}{}\n", view::goal_bar(board, Some(width)), fitted(&counts(board), width));
         text.extend(agent_lines(rows, width, self.ui.color).into_iter().map(|line| line + "\n"));
@@ -84,7 +84,7 @@ impl Stage for Live {
     }
 }
 
-/// One line an agent: who, on what, since when, and what it does right now in the room that is left.
+/// One line per agent: id, task, duration, and its present action in the remaining room.
 fn agent_lines(rows: &[Row], width: usize, color: bool) -> Vec<String> {
     let widest = |of: fn(&Row) -> &str| rows.iter().map(|row| display_width(of(row))).max().unwrap_or(0);
     let agents = widest(|row| &row.agent).min(width / 3);
@@ -117,7 +117,7 @@ fn agent_lines(rows: &[Row], width: usize, color: bool) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// A name that is too long loses its middle: names of one kind differ at their ends.
+/// Shortens a long name in the middle: similar names differ at their ends.
 fn cut(name: &str, width: usize) -> String {
     let letters: Vec<char> = shown_line(name).chars().collect();
     if letters.len() <= width || width < 3 {
@@ -135,7 +135,7 @@ fn lasted(seconds: u64) -> String {
     }
 }
 
-/// A question on lines of its own: what, since when, what to type, and what happens without an answer.
+/// A question to a person: what, since when, what to type, and what happens without an answer.
 fn asked(question: &Question) -> String {
     let (agent, behaviour) = (&question.agent, question.behaviour.as_str());
     format!(

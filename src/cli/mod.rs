@@ -1,4 +1,4 @@
-//! WORDS: the command line, and everything a person reads.
+//! The command line: arguments, and every text that a person reads.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,6 +9,7 @@ mod args;
 mod commands;
 mod complete;
 mod demo;
+mod groups;
 mod input;
 mod live;
 mod named;
@@ -36,7 +37,7 @@ use ui::Ui;
 
 /// The whole tree of commands, for completion, manual pages and tests.
 pub fn command_line() -> clap::Command {
-    Cli::command()
+    groups::grouped(Cli::command())
 }
 
 pub fn run() -> ExitCode {
@@ -61,7 +62,7 @@ pub fn run() -> ExitCode {
     ExitCode::from(ui::unprinted(exit))
 }
 
-/// A file that grows beyond what this process may write is an error to report; by default that signal ends it.
+/// Makes a write beyond the file size limit an error to report; by default, SIGXFSZ ends the process.
 fn survive_large_files() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
 }
@@ -84,14 +85,14 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
         let failure = Failure::new(code, message.trim().to_owned()).hint(hint);
         return ExitCode::from(ui.failure(&failure));
     }
-    // What was typed comes back in the message, and so must be made safe like any other text.
+    // clap's message repeats the typed words, so it is escaped like any other foreign text.
     let message = error.to_string();
     let message = message.trim_end().trim_end_matches("For more information, try '--help'.").trim_end();
     Ui::new(false, false, ui::ColorChoice::Auto).narrate(&format!("{message}\nhint: {hint}"));
     ExitCode::from(Class::Usage.exit())
 }
 
-/// The help of the command that was meant, as far as the words lead to one; it has an example.
+/// A hint to the help of the innermost command that the words name.
 fn usage_hint() -> String {
     let mut root = command_line();
     root.build();

@@ -1,38 +1,39 @@
-//! Declaring to clap only the commands that the command line names: declaring all of them takes longer than most commands.
+//! Declares to clap only the commands that the command line names: declaring all commands takes longer than running one.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 
 use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches, Id, Subcommand};
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Id, Subcommand};
 
 use super::args::{Cli, Global};
 use super::commands;
 
 thread_local! {
-    /// The words of the command line while only commands among them are declared; none while all are.
+    /// The words of the command line while only the commands they name are declared; `None` while all are.
     static WORDS: RefCell<Option<BTreeSet<OsString>>> = const { RefCell::new(None) };
 }
 
-/// The arguments of a command, which clap learns only if the command may be the one that was typed.
+/// The arguments of a command, declared to clap only if the command line names the command.
 pub struct Named<T>(pub T);
 
-/// Reads a command line. Where the named commands alone do not understand it, all commands decide and word the error.
+/// Parses a command line with the named commands only. If that fails, parses it with all commands, whose error is shown.
 pub fn parse(words: &[OsString]) -> Result<Cli, Error> {
     WORDS.set(Some(words.iter().cloned().collect()));
-    let root = Global::augment_args(Command::default().name("liza").version(env!("CARGO_PKG_VERSION")));
+    let root = Command::default().name("liza").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
+    let root = Global::augment_args(root.disable_help_flag(true).disable_version_flag(true));
     let named = only_named::<commands::Command>(root).subcommand_required(true);
     WORDS.set(None);
     match read(named, words) {
-        Err(error) if error.kind() != ErrorKind::DisplayVersion => read(Cli::command(), words),
+        Err(error) if error.kind() != ErrorKind::DisplayVersion => read(super::command_line(), words),
         understood => understood,
     }
 }
 
 fn read(mut command: Command, words: &[OsString]) -> Result<Cli, Error> {
     let matches = command.try_get_matches_from_mut(words);
-    // The process reads one command line: taking the tree of commands apart again would be for nothing.
+    // The process parses one command line and ends; freeing the tree of commands would only take time.
     std::mem::forget(command);
     Cli::from_arg_matches_mut(&mut matches?)
 }

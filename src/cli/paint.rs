@@ -1,5 +1,5 @@
-//! Colours by meaning, put on text that is safe already: green is done, red needs a person or has failed, yellow waits,
-//! cyan is at work, bold is what can be typed, faint is beside the point.
+//! Colours escaped text by meaning: green is done, red has failed or needs a person, yellow waits, cyan is at work, bold is a
+//! command to type, faint is secondary.
 
 use crate::board::Status;
 use crate::supervise::Mood;
@@ -50,7 +50,7 @@ impl Tone {
     }
 }
 
-/// Words in front of a line that say how it is meant.
+/// Labels at the start of a line.
 const LABELS: [(&str, Tone); 6] = [
     ("error:", Tone::Bad),
     ("!!", Tone::Bad),
@@ -60,7 +60,7 @@ const LABELS: [(&str, Tone); 6] = [
     ("note:", Tone::Faint),
 ];
 
-/// Colours statuses, labels and commands between backticks. Must not be given text that has colours already.
+/// Colours statuses, labels and commands between backticks. The text must have no colours yet.
 pub fn painted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for line in text.split_inclusive('\n') {
@@ -103,7 +103,7 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '-'
 }
 
-/// How far something is, in so many columns.
+/// A progress bar of this many columns.
 pub fn bar(done: usize, all: usize, columns: usize) -> String {
     let filled = (done.min(all) * columns).checked_div(all).unwrap_or(0);
     format!("{}{}", "█".repeat(filled), "░".repeat(columns - filled))

@@ -1,4 +1,4 @@
-//! What nearly every command needs.
+//! Imports that nearly every command needs.
 
 pub(super) use std::collections::{BTreeMap, BTreeSet};
 pub(super) use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How a command is executed: on a board, or without one.
+//! Executes commands, with or without a board.
 
 use std::os::unix::ffi::OsStrExt;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ pub struct Invocation {
     pub ui: Ui,
 }
 
-/// Everything that can be typed.
+/// A command.
 pub trait Execute {
     fn execute(&self, call: &Invocation) -> Result<Answer, Failure>;
 }
@@ -29,7 +29,7 @@ pub trait Execute {
 pub trait OnBoard {
     const ACCESS: Access = Access::Changes;
 
-    /// Whether a caller with unseen messages is told so first.
+    /// Whether liza first reports unseen messages to the caller.
     const ANNOUNCES_MESSAGES: bool = true;
 
     fn run(&self, session: &mut Session) -> Result<Answer, Failure>;
@@ -38,11 +38,11 @@ pub trait OnBoard {
 /// What a command does with the board.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Changes something. What a gate started may not do that on this board.
+    /// Changes the board. Refused for processes that a gate started.
     Changes,
-    /// Only looks.
+    /// Only reads.
     Reads,
-    /// Only looks, and needs nothing that only a board of this version has.
+    /// Only reads, and can read boards of other versions.
     ReadsAnyVersion,
 }
 
@@ -52,7 +52,7 @@ impl<T: OnBoard> Execute for T {
     }
 }
 
-/// What every command on a board gets: the context, the inputs, and how to print.
+/// The context, inputs and output of a command on a board.
 pub struct Session {
     pub ctx: Context,
     pub input: Input,
@@ -82,11 +82,11 @@ macro_rules! commands {
 pub(super) use commands;
 
 impl Invocation {
-    /// The repository around the current directory, with or without a board, and who calls.
+    /// The repository around the current directory, with or without a board, and the caller.
     pub fn context(&self) -> Result<Context, Failure> {
         let ui = self.ui;
         let cwd = std::env::current_dir().map_err(|error| {
-            Failure::new(ErrorCode::IoFailed, format!("the current directory cannot be told: {error}"))
+            Failure::new(ErrorCode::IoFailed, format!("cannot determine the current directory: {error}"))
         })?;
         let text = |name: &str| std::env::var(name).ok();
         let caller = Caller {
@@ -118,19 +118,19 @@ impl Invocation {
             Access::Reads => {}
             Access::ReadsAnyVersion => ctx.store.read_any_version(),
         }
-        // A runner cannot speak to a command that is at work; the agent hears it here.
+        // A runner cannot write to its agent; the agent reads the request with its next liza command.
         if let Some(ask) =
             asked_of.and_then(|id| AgentId::new(&id).ok()).and_then(|id| ctx.machine.asked_of(&id))
         {
             ui.narrate(&ask);
         }
-        if announces_messages && let Some(told) = crate::flow::mail::waiting(&ctx) {
-            ui.narrate(&told);
+        if announces_messages && let Some(unseen) = crate::flow::mail::waiting(&ctx) {
+            ui.narrate(&unseen);
         }
         let request_id = self.global.request_id.clone();
         let mut session = Session { ctx, input: Input::default(), ui, request_id };
         let store = session.ctx.store.clone();
-        // Scripts are told the revision with every answer; where a command did not look, the mark knows it.
+        // Every answer has the revision; if the command did not read the board, it is the published one.
         let known = || Some(store.published_revision()).filter(|revision| *revision > 0);
         let outcome = run(&mut session);
         crate::flow::summary::after_command(&session.ctx);
@@ -147,7 +147,7 @@ impl Invocation {
                 Err(failure)
             }
         };
-        // The process ends now, and its memory with it: freeing a large board piece by piece would only take time.
+        // The process ends now; freeing a large board would only take time.
         let Context { store, .. } = session.ctx;
         std::mem::forget(store);
         outcome
@@ -155,7 +155,7 @@ impl Invocation {
 }
 
 impl Session {
-    /// One change, in words.
+    /// Commits one change; `text` describes its outcome.
     pub fn commit<V: Verb + Into<Transition>>(
         &mut self,
         verb: V,
@@ -164,7 +164,7 @@ impl Session {
         self.carry_out(|ctx| Ok(ctx.commit(verb)?.done()), text)
     }
 
-    /// A use case that may take more than one change, in words.
+    /// Runs a use case of one or more changes; `text` describes its outcome.
     pub fn carry_out<T: Serialize>(
         &mut self,
         work: impl FnOnce(&Context) -> Result<(T, u64), Failure>,
@@ -176,12 +176,12 @@ impl Session {
         Ok(Answer::new(data, text).at(revision))
     }
 
-    /// The form that was asked for; the other one is not made.
+    /// Makes JSON or text, whichever the caller asked for.
     pub fn answer<D: Serialize>(&self, data: impl FnOnce() -> D, text: impl FnOnce() -> String) -> Answer {
         if self.ui.json { Answer::new(data(), "") } else { Answer::new((), text()) }
     }
 
-    /// A role that nobody can have is a slip of the finger, and said before anything else.
+    /// Refuses a role that is neither built in nor defined in liza.yaml.
     pub fn known_role(&self, role: &Role) -> Result<(), Failure> {
         let built_in = crate::board::agent::BUILT_IN_ROLES;
         if built_in.contains(&role.as_str()) || self.ctx.project_config()?.roles.contains_key(role) {
@@ -193,7 +193,7 @@ impl Session {
             .hint(format!("{meant}roles: {}; more can be defined in liza.yaml", built_in.join(", "))))
     }
 
-    /// Refuses agents: what cannot be taken back is for people to decide.
+    /// Refuses agents: only people decide about what cannot be undone.
     pub fn people_only(&self, verb: &str) -> Result<(), Failure> {
         if self.ctx.is_human() {
             return Ok(());
@@ -202,7 +202,7 @@ impl Session {
             .hint("say what you need with `liza note`"))
     }
 
-    /// Ties the command to its request id, once all its inputs are read.
+    /// Binds the command to its request id, after all its inputs are read.
     pub fn seal_request(&mut self) -> Result<(), Failure> {
         let Some(id) = &self.request_id else { return Ok(()) };
         if id.is_empty() || id.len() > 200 || id.chars().any(char::is_control) {

@@ -1,4 +1,4 @@
-//! The task that is meant where none is named: that of the worktree or review checkout the command is typed in.
+//! The default task of a command: the one whose worktree or review checkout is the current directory.
 
 use crate::board::TaskId;
 use crate::flow::Failure;
@@ -6,7 +6,7 @@ use crate::flow::Failure;
 use super::session::Session;
 
 impl Session {
-    /// The task that was named, or else the one whose worktree this is.
+    /// The named task, or else the task of the current worktree.
     pub fn task_or_here(&self, named: Option<&TaskId>) -> Result<TaskId, Failure> {
         named.cloned().or_else(|| self.task_here()).ok_or_else(|| {
             Failure::usage("no task is named, and the current directory is not the worktree of a task").hint(
@@ -19,7 +19,7 @@ impl Session {
         let here = std::env::current_dir().ok()?;
         let top = crate::git::repo::discover(&here).ok()?.linked?.path;
         let (home, parent) = (self.ctx.machine.worktrees(), top.parent()?);
-        // Gates and merges have checkouts of their own, which belong to no task that a caller could mean.
+        // Checkouts of gates and merges belong to no task.
         if parent != home && parent != home.join(".review") {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Times as people read them: in their own time zone, with how long that is from now. `--json` keeps UTC.
+//! Times for people: in the local time zone, with the distance from now. `--json` keeps UTC.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use crate::board::Wall;
 use crate::text::ago;
 
-/// How many characters a time has as liza writes it: `2026-01-20T15:30:00Z`.
+/// The length of a time as liza writes it: `2026-01-20T15:30:00Z`.
 const LENGTH: usize = 20;
 
-/// Every time in a text as this machine's people read it.
+/// Replaces every time in a text by the local time.
 pub fn for_people(text: &str) -> Cow<'_, str> {
     static OFFSET: OnceLock<i64> = OnceLock::new();
     match first_time(text, 0) {
@@ -35,7 +35,7 @@ fn in_words(text: &str, now: Wall, offset: i64) -> String {
     while let Some((at, time)) = first_time(text, done) {
         out.push_str(&text[done..at]);
         let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
-        // What stands in front of a line, perhaps behind a number, is a column and not a part of a sentence.
+        // A time at the start of a line, or after a number there, is a column, not part of a sentence.
         let leads = text[line..at].trim().chars().all(|c| c.is_ascii_digit() || c == '-');
         out.push_str(&one(time, now, offset, leads));
         done = at + LENGTH;
@@ -60,12 +60,12 @@ fn one(time: Wall, now: Wall, offset: i64, leads: bool) -> String {
     }
 }
 
-/// Like [`ago`], but what is near in the future has its seconds.
+/// Like [`ago`], with seconds for the near future.
 fn span(seconds: i64) -> String {
     if seconds < 10 { format!("{seconds} s") } else { ago(seconds) }
 }
 
-/// The first time from there on that is a word of its own, and not a part of a command between backticks.
+/// The first time from there on that is a separate word and not inside a command between backticks.
 fn first_time(text: &str, from: usize) -> Option<(usize, Wall)> {
     let bytes = text.as_bytes();
     let mut start = from;
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_local_and_say_how_far_they_are() {
+    fn times_are_local_with_distance_from_now() {
         let now = Wall::parse("2026-01-20T15:30:00Z").unwrap();
         for (text, offset, expected) in [
             ("until 2026-01-20T15:59:00Z, then", 0, "until 15:59 (in 29 min), then"),

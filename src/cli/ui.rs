@@ -1,4 +1,4 @@
-//! The only place that prints. Standard output is the answer, standard error is narration.
+//! The only module that prints: the answer to standard output, narration to standard error.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -11,24 +11,24 @@ use crate::flow::Failure;
 use crate::text::{shown, shown_line, wrapped};
 use crate::wire::to_json_line;
 
-/// The exit code of a command that did what it was asked.
+/// The exit code of a successful command.
 pub const DONE: u8 = 0;
 
-/// Why an answer could not be printed, if one could not.
+/// Why an answer could not be printed.
 static UNPRINTED: OnceLock<String> = OnceLock::new();
 
-/// Remembers that an answer is lost. A reader that went away wants no more of it, and is no error.
+/// Remembers that an answer could not be printed. A closed pipe is no error: its reader wanted no more.
 pub fn note_unprinted(why: &std::io::Error) {
     if why.kind() != ErrorKind::BrokenPipe {
         let _ = UNPRINTED.set(why.to_string());
     }
 }
 
-/// The exit code of a command once everything is printed: an answer that is lost is an error, though what was done stays done.
+/// The exit code of a command after printing. An answer that could not be printed is an error; the change itself stays.
 pub fn unprinted(exit: u8) -> u8 {
     let Some(why) = UNPRINTED.get().filter(|_| exit == DONE) else { return exit };
     let text = format!(
-        "error: the answer could not be written to standard output: {why}\nhint: the command itself was carried out; `liza status` shows the board\n"
+        "error: cannot write the answer to standard output: {why}\nhint: the command itself was carried out; `liza status` shows the board\n"
     );
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
     Class::Io.exit()
@@ -47,30 +47,30 @@ pub struct Ui {
     pub json: bool,
     pub quiet: bool,
     pub color: bool,
-    /// Colours were asked for, wherever the text goes.
+    /// `--color always`: colours also where the output is no terminal.
     forced: bool,
 }
 
-/// Narrower than this no table can be read.
+/// Tables are unreadable in fewer columns.
 const NARROWEST: usize = 40;
 const WIDEST: usize = 200;
 
-/// How wide a terminal is, as far as liza uses it; nothing if it is none.
+/// The columns of a terminal that liza uses; `None` if the stream is no terminal.
 fn columns_of(stream: impl std::os::fd::AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
     let columns = usize::from(size.ws_col);
     Some(if columns == 0 { 80 } else { columns.clamp(NARROWEST, WIDEST) })
 }
 
-/// What a command has to say.
+/// The answer of a command.
 #[derive(Debug, Clone, Default)]
 pub struct Answer {
     pub data: Value,
-    /// For people; shown escaped, so it may hold anybody's text.
+    /// For people; escaped before it is shown, so it may hold foreign text.
     pub text: String,
-    /// Text with terminal colours of our own making, shown as it is instead of `text`.
+    /// Text with liza's own terminal colours, shown unescaped instead of `text`.
     pub colored: Option<String>,
-    /// The text is somebody's work, such as a diff or a script: neither set into columns, nor coloured, nor are its times read.
+    /// The text is a document, such as a diff or a script: shown without wrapping, colours and local times.
     pub verbatim: bool,
     pub revision: Option<u64>,
     pub exit: u8,
@@ -80,8 +80,9 @@ pub struct Answer {
 
 impl Answer {
     pub fn new(data: impl Serialize, text: impl Into<String>) -> Self {
-        let data = serde_json::to_value(data)
-            .unwrap_or_else(|error| json!({ "unreadable": format!("the answer is no JSON: {error}") }));
+        let data = serde_json::to_value(data).unwrap_or_else(
+            |error| json!({ "unreadable": format!("the answer cannot be written as JSON: {error}") }),
+        );
         Self {
             data,
             text: text.into(),
@@ -93,7 +94,7 @@ impl Answer {
         }
     }
 
-    /// Its text is shown as it is.
+    /// Shows the text as a document, see `verbatim`.
     pub fn verbatim(mut self) -> Self {
         self.verbatim = true;
         self
@@ -104,20 +105,20 @@ impl Answer {
         self
     }
 
-    /// A code that only liza's own hooks and shells ask for.
+    /// Sets an exit code for liza's own hooks and shell scripts.
     pub fn exit(mut self, code: u8) -> Self {
         self.exit = code;
         self
     }
 
-    /// It has something to say, and yet the command failed: in JSON `ok` is false, and `error` says why.
+    /// The command failed although it has an answer: in JSON, `ok` is false and `error` has the reason.
     pub fn failed(mut self, failure: Failure) -> Self {
         self.exit = failure.code.exit();
         self.problem = Some(Box::new(failure));
         self
     }
 
-    /// The same, if there is a reason.
+    /// Fails if there is a failure.
     pub fn failed_if(self, failure: Option<Failure>) -> Self {
         match failure {
             Some(failure) => self.failed(failure),
@@ -126,7 +127,7 @@ impl Answer {
     }
 }
 
-/// Several things on one line.
+/// Joins values with commas.
 pub fn commas<T: ToString>(things: impl IntoIterator<Item = T>) -> String {
     things.into_iter().map(|thing| thing.to_string()).collect::<Vec<_>>().join(", ")
 }
@@ -166,7 +167,7 @@ impl Ui {
         Self { json, quiet, color: wanted && !json, forced: matches!(color, ColorChoice::Always) }
     }
 
-    /// Prints the answer. A reader that went away is no error.
+    /// Prints the answer. A closed pipe is no error.
     pub fn answer(&self, answer: &Answer) {
         if self.json {
             let mut object = match &answer.problem {
@@ -216,12 +217,12 @@ impl Ui {
 
     fn narrate_always(&self, text: &str) {
         let columns = columns_of(std::io::stderr());
-        // What goes into a file has no colours because the other stream is a terminal.
+        // Standard error in a file gets no colours, even if standard output is a terminal.
         let color = self.color && (columns.is_some() || self.forced);
         self.err(&format!("{}\n", self.dressed(text, columns, color)));
     }
 
-    /// Text for people: made safe, its times local, set into the columns of a terminal, coloured.
+    /// Text for people: escaped, with local times, wrapped to the terminal, coloured.
     fn dressed(&self, text: &str, columns: Option<usize>, color: bool) -> String {
         let safe = shown(text);
         let text = super::times::for_people(&safe);
@@ -249,7 +250,7 @@ impl Ui {
         }
     }
 
-    /// Asks a person on a terminal; only a plain yes is one. None where nobody is there to ask.
+    /// Asks a person on a terminal; only `yes` or `y` is a yes. `None` without a terminal.
     pub fn ask(&self, question: &str) -> Option<bool> {
         if !self.is_attended() {
             return None;
@@ -260,7 +261,7 @@ impl Ui {
         Some(matches!(line.trim().to_lowercase().as_str(), "yes" | "y"))
     }
 
-    /// Whether a person sits there who could be asked something.
+    /// Whether liza can ask a person: both streams are terminals.
     pub fn is_attended(&self) -> bool {
         !self.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
@@ -269,22 +270,22 @@ impl Ui {
         std::io::stdout().is_terminal()
     }
 
-    /// How many characters a line of the terminal has; nothing where the answer goes elsewhere.
+    /// The columns of the terminal; `None` if standard output is no terminal.
     pub fn columns(&self) -> Option<usize> {
         columns_of(std::io::stdout())
     }
 
-    /// The same, with what is usual where that is not known.
+    /// The columns of the terminal, or 80.
     pub fn width(&self) -> usize {
         self.columns().unwrap_or(80)
     }
 
-    /// Text with control sequences of our own making.
+    /// Prints text with liza's own control sequences.
     pub fn raw(&self, text: &str) {
         self.out(text);
     }
 
-    /// Shows what happens as it happens: a line for people, an object a line for programs.
+    /// Prints events as they happen: one line each for people, one JSON object each for programs.
     pub fn event_sink(&self) -> crate::supervise::Sink {
         let ui = *self;
         std::rc::Rc::new(move |event| {
@@ -296,7 +297,7 @@ impl Ui {
         })
     }
 
-    /// One line of a running command, such as `log -f`. False when nobody reads any more.
+    /// Prints one line of a running command, such as `log -f`. False when the reader has closed the pipe.
     pub fn stream(&self, line: &str) -> bool {
         let mut out = std::io::stdout().lock();
         let written =

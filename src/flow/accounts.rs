@@ -1,13 +1,13 @@
-//! Which refs and worktrees somebody can account for: those of a task on the board, in the archive, or of work that is
-//! under way. The one place that knows the names liza gives to them.
+//! Which refs and worktrees belong to a known owner: a task on the board or in the archive, or work in progress. The
+//! only place that knows how liza names them.
 
 use super::prelude::*;
 
-/// Where all refs of ours are, beside the branches of tasks.
+/// The prefix of all refs of liza, beside the branches of tasks.
 pub const OUR_REFS: &str = "refs/liza/";
-/// What a board before this one kept, and what was called like a task's branch when this one began.
+/// What an earlier board kept, and branches that looked like a task's branch when this board began.
 pub const FORMER_REFS: &str = "refs/liza/former/";
-/// Failing tests on top of integration, one for each bug that was reported.
+/// Failing tests on top of integration, one for each reported bug.
 pub const BUG_REFS: &str = "refs/liza/bugs/";
 /// The changes of runs of `liza experiment`, which need no board.
 pub const EXPERIMENT_REFS: &str = "refs/liza/experiments/";
@@ -20,7 +20,7 @@ pub const GATES: &str = ".gates";
 /// Checkouts that planners read, one for each.
 pub const PLANS: &str = ".plan";
 
-/// A task that left the board, as much of it as its file tells.
+/// The parts of an archived task that are needed here.
 #[derive(Debug, Clone, serde::Deserialize)]
 pub struct ArchivedTask {
     pub id: TaskId,
@@ -46,12 +46,12 @@ pub struct Landed {
 
 #[derive(Debug, Clone)]
 pub struct Accounts {
-    /// The highest epoch of every task there is or was, by its id in lower case; none where nobody can tell.
+    /// The highest epoch of every present or former task, by its lower-cased id; none if it cannot be determined.
     tasks: BTreeMap<String, Option<u64>>,
     /// Branches and worktrees that open claims name.
     claims: Vec<(String, String)>,
     revision: u64,
-    /// Branches that were there before this board began, whoever made them.
+    /// Branches that existed before this board began.
     former: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl Accounts {
         Self { tasks, claims: claims.collect(), revision: board.revision, former: Vec::new() }
     }
 
-    /// Branches that `init` found count as accounted for: it noted each below [`FORMER_REFS`].
+    /// Branches that `init` found count as known: it noted each below [`FORMER_REFS`].
     pub fn beside(mut self, refs: &[String]) -> Self {
         let noted = refs.iter().filter_map(|name| name.strip_prefix(FORMER_REFS)?.split_once("/heads/"));
         self.former = noted.map(|(_, branch)| branch.to_owned()).collect();
@@ -78,7 +78,7 @@ impl Accounts {
         self.tasks.contains_key(&id.to_lowercase())
     }
 
-    /// Whether that task ever had this epoch.
+    /// Whether the task ever had this epoch.
     fn epoch(&self, id: &str, epoch: u64) -> bool {
         match self.tasks.get(&id.to_lowercase()) {
             Some(Some(highest)) => (1..=*highest).contains(&epoch),
@@ -87,7 +87,7 @@ impl Accounts {
         }
     }
 
-    /// `t1`, `t1.EPOCH`, or `t1.EPOCH-N` where others were taken: the name of a branch and of a worktree.
+    /// `t1`, `t1.EPOCH`, or `t1.EPOCH-N` if other names were taken: the name of a branch and of a worktree.
     fn attempt(&self, name: &str) -> bool {
         let Some((id, rest)) = name.split_once('.') else { return self.epoch(name, 1) };
         let (epoch, number) = rest.split_once('-').unwrap_or((rest, "1"));
@@ -102,7 +102,7 @@ impl Accounts {
         }
         let parts: Vec<&str> = refname.strip_prefix(OUR_REFS).unwrap_or_default().split('/').collect();
         let number = |text: &str| text.parse::<u64>().ok();
-        // `3`, or `3-2` where another commit had that name.
+        // `3`, or `3-2` if another commit had that name.
         let numbered = |text: &str| {
             let (first, more) = text.split_once('-').unwrap_or((text, "2"));
             number(first).filter(|_| number(more).is_some_and(|more| more > 1))
@@ -115,9 +115,9 @@ impl Accounts {
                 .and_then(|(epoch, iteration)| Some((number(epoch)?, number(iteration)?)))
                 .is_some_and(|(epoch, _)| self.epoch(task, epoch)),
             ["wip", task] => self.task(task),
-            // Its name is taken before its task is there; one whose reporter died in between is nobody's work.
+            // The ref is made before its task; if the reporter died in between, the ref belongs to no task.
             ["bugs", task] => task.strip_prefix("bug-").and_then(number).is_some(),
-            // Kept before a worktree went to the trash.
+            // Kept before a worktree moved to the trash.
             ["wip", task, name]
                 if ["task-", "review-", "head-"].iter().any(|kind| name.starts_with(kind)) =>
             {
@@ -125,7 +125,7 @@ impl Accounts {
             }
             ["wip", task, epoch] => numbered(epoch).is_some_and(|epoch| self.epoch(task, epoch)),
             ["former", n, ..] => number(n).is_some(),
-            // Named after a bundle, which need not be one of this board's.
+            // Named after a bundle, which may come from another board.
             ["bundles", id] => crate::wire::bundle::is_id(id),
             ["moves", id] => number(id).is_some_and(|id| id <= self.revision),
             ["experiments", _] => true,
@@ -149,7 +149,7 @@ impl Accounts {
     }
 }
 
-/// Every task in the archive whose file can be read. Those that cannot are named, not passed over.
+/// Every archived task whose file can be read. Unreadable files are an error that names them.
 pub fn archive(ctx: &Context) -> Result<Vec<ArchivedTask>> {
     const LARGEST: usize = crate::store::read::LARGEST_STATE as usize;
     let mut found = Vec::new();
@@ -163,7 +163,7 @@ pub fn archive(ctx: &Context) -> Result<Vec<ArchivedTask>> {
     Ok(found)
 }
 
-/// Where worktrees of ours are or should be: what git has on record below `.worktrees`, and what is there.
+/// The paths of liza's worktrees: what git has on record below `.worktrees`, and what exists there.
 pub fn places(ctx: &Context) -> Result<Vec<Place>> {
     let home = ctx.machine.worktrees();
     let mut found: BTreeMap<PathBuf, Place> = BTreeMap::new();
@@ -181,7 +181,7 @@ pub fn places(ctx: &Context) -> Result<Vec<Place>> {
         let dir = home.join(below);
         for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
             let name = Path::new(below).join(entry.file_name());
-            // What is being deleted is nobody's any more; a deletion that was left half done is ended by the next one.
+            // An entry being deleted belongs to no task; the next deletion finishes an interrupted one.
             let going = entry.file_name().to_string_lossy().starts_with(crate::git::worktree::GOING);
             if going || [REVIEWS, MERGES, PLANS, GATES].iter().any(|own| name == Path::new(own)) {
                 continue;
@@ -196,19 +196,19 @@ pub fn places(ctx: &Context) -> Result<Vec<Place>> {
     Ok(found.into_values().collect())
 }
 
-/// One place below `.worktrees`.
+/// One path below `.worktrees`.
 pub struct Place {
     /// Relative to `.worktrees`.
     pub name: PathBuf,
     pub path: PathBuf,
     pub record: Option<checkouts::Checkout>,
-    /// Something is there.
+    /// Whether the path exists.
     pub present: bool,
 }
 
 impl Place {
-    /// Whether git has it on record without liza's mark: then it is the user's own, unless it is where a task has its
-    /// worktree.
+    /// Whether git has it on record without liza's mark: then it is the user's own, unless it is at the path of a
+    /// task's worktree.
     pub fn is_unmarked(&self) -> bool {
         let marked = |record: &checkouts::Checkout| {
             record.locked.as_deref().is_some_and(crate::git::Worktrees::is_own_lock)

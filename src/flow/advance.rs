@@ -1,10 +1,10 @@
-//! A commit of a person is brought into integration.
+//! Brings a person's commit into integration.
 
 use super::branches::{failed_move, no_private_paths, no_unnamed_repositories, not_checked_out};
 use super::gates::{Question, judge};
 use super::prelude::*;
 
-/// How often it is begun anew because merges were faster.
+/// How often to start again because merges were faster.
 const TRIES: usize = 20;
 
 /// Brings a commit that liza did not make into integration: fast-forward if possible, else merged.
@@ -15,7 +15,7 @@ pub fn advance(ctx: &Context, rev: &Revision, reason: &str) -> Result<(Moved, u6
         failure!(Code::Value, "`{rev}` does not name a commit")
             .hint("a branch, a tag or a commit id of this repository")
     })?;
-    // What can be refused is refused before anything is begun.
+    // Refuse what can be refused before starting any work.
     allowed(ctx, &commit)?;
     not_checked_out(ctx, &branch)?;
     let begin = BeginMove {
@@ -39,13 +39,13 @@ pub fn advance(ctx: &Context, rev: &Revision, reason: &str) -> Result<(Moved, u6
     })
 }
 
-/// Whether integration may be brought to this commit. Returns where it is.
+/// Whether integration may move to this commit. Returns its present commit.
 fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let branch = &board.config().integration_branch;
     let query = ctx.query()?;
     let old = integration_head(ctx, &board)?;
-    // A head that somebody put there by hand, or one that stands on such, is accepted by naming it.
+    // A person accepts a head that was moved by hand, or one built on it, by naming it.
     let accepts = commit == &old
         && (board.rest.integration.head.as_ref() != Some(&old)
             || !super::verify::integration_is_accounted_for(ctx, &board));
@@ -54,8 +54,8 @@ fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId> {
     }
     let mut known = old.clone();
     if let Some(moved) = super::moved::integration_was_moved(ctx, &board)? {
-        // Accepted as it stands or with what mends it, or put back where it was; nothing else is built on what nobody
-        // has looked at.
+        // Such a head is accepted as it is or with a fix on top, or moved back; no other work may build on unreviewed
+        // commits.
         let stands_on_it = query.is_ancestor(&old, commit)?;
         let returns = *commit == moved.from && stands_on_it;
         if stands_on_it && !returns && moved.lost > 0 {
@@ -73,9 +73,9 @@ fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId> {
     Ok(old)
 }
 
-/// Whether more than one commit would come to the first-parent history at once while only the last of them is gated.
+/// Whether more than one commit would enter the first-parent history at once while only the last of them is gated.
 fn gated_in_between(ctx: &Context, old: &CommitId, commit: &CommitId) -> Result<bool> {
-    // Put back to where liza left it, every step was gated when it was made.
+    // Moved back to where liza left it: every step was gated when it was made.
     if ctx.read(&Needs::Nothing)?.board.rest.integration.head.as_ref() == Some(commit) {
         return Ok(false);
     }
@@ -110,7 +110,7 @@ fn joined(
     commit_by(ctx, &who, tree, &[old.clone(), commit.clone()], &message)
 }
 
-/// What the gates say about where integration is to go. If it stands there already, it is integration that is red.
+/// The gate report on the new commit. If integration is already there, it is integration that is red.
 fn judged(ctx: &Context, step: &RefMove) -> Result<GateReport> {
     let report = judge(ctx, &Question::new(Moment::Advance, &step.new))?;
     if step.old.as_ref() == Some(&step.new) && report.lacking().is_some_and(|(_, why)| why == Lacking::Failed)
@@ -139,9 +139,9 @@ fn carry_out(ctx: &Context, begin: BeginMove, step: impl Fn(i64) -> Result<RefMo
             let expected = step.old.as_ref().map_or(Expected::Absent, Expected::At);
             match refs::update(&ctx.repo, &refname, &step.new, expected) {
                 Ok(()) => break,
-                // A merge was faster: once more, onto what it made.
+                // A merge was faster: try again on its result.
                 Err(RefError::Moved { .. }) if turn < TRIES => {
-                    ctx.narrate(format!("`{}` moved meanwhile; beginning anew on its new head", step.branch));
+                    ctx.narrate(format!("`{}` moved meanwhile; starting again on its new head", step.branch));
                 }
                 Err(error) => return Err(error.into()),
             }

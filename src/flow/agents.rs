@@ -1,10 +1,10 @@
-//! Identities: the token is made here, shown once and kept in a file only its owner can read.
+//! Identities: liza makes the token, shows it once and keeps it in a file that only its owner can read.
 
 use super::context::token_hash;
 use super::prelude::*;
 use crate::board::agent::{default_id, numbered_ids};
 
-/// An agent that is registered, and what it shows to be believed.
+/// A registered agent, and the token that proves it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Registration {
     #[serde(flatten)]
@@ -15,7 +15,7 @@ pub struct Registration {
 }
 
 pub fn register(ctx: &Context, roles: Vec<Role>, id: Option<AgentId>) -> Result<(Registration, u64)> {
-    // A repeated request registers the same id anew: the first token is known to nobody but its receiver.
+    // A repeated request registers the same id again: only its receiver knows the first token.
     if let Some((Registered { id, .. }, _)) = ctx.answered()? {
         let again = Context { request: None, ..ctx.again() };
         return register_once(&again, &roles, id, Taking::Any, None);
@@ -23,7 +23,7 @@ pub fn register(ctx: &Context, roles: Vec<Role>, id: Option<AgentId>) -> Result<
     if let Some(id) = id {
         return register_once(ctx, &roles, id, Taking::Any, None);
     }
-    // Two at once may choose the same free number; the loser chooses again.
+    // Two registrations at once may choose the same number; the loser chooses again.
     for _ in 0..100 {
         let snapshot = ctx.read(&Needs::Nothing)?;
         let free = roles.first().and_then(|role| default_id(role, |id| snapshot.board.agent(id).is_some()));
@@ -33,18 +33,19 @@ pub fn register(ctx: &Context, roles: Vec<Role>, id: Option<AgentId>) -> Result<
             other => return other,
         }
     }
-    Err(Failure::new(ErrorCode::BusyIds, "no free agent id could be had").hint("choose one with --id"))
+    Err(Failure::new(ErrorCode::BusyIds, "could not generate an unused agent id")
+        .hint("choose one with --id"))
 }
 
-/// Whose id may be taken.
+/// Which ids may be used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Taking {
-    /// Nobody's yet.
+    /// Only ids that no agent has.
     Fresh,
     Any,
 }
 
-/// An identity for an agent that a runner supervises. Without a name it gets the first number that nobody has, or whose
+/// Registers an agent that a runner supervises. Without a name it gets the first number that is unused, or whose
 /// runner is gone.
 pub fn register_running(
     ctx: &Context,
@@ -70,14 +71,16 @@ pub fn register_running(
             return register_once(ctx, &roles, id, Taking::Any, Some(runner));
         }
     }
-    Err(Failure::new(ErrorCode::BusyIds, "no free agent id could be had").hint("choose one with --id"))
+    Err(Failure::new(ErrorCode::BusyIds, "could not generate an unused agent id")
+        .hint("choose one with --id"))
 }
 
-/// The agent that a runner would register now, and the board as it would stand then.
+/// The agent that a runner would register now, and the resulting board.
 pub fn foreseen(ctx: &Context, board: &Board, role: &Role, id: Option<AgentId>) -> Result<(AgentId, Board)> {
     let is_free = |id: &AgentId| board.agent(id).is_none_or(|agent| may_be_run(ctx, role, id, agent));
-    let none =
-        || Failure::new(ErrorCode::BusyIds, "no free agent id could be had").hint("choose one with --id");
+    let none = || {
+        Failure::new(ErrorCode::BusyIds, "could not generate an unused agent id").hint("choose one with --id")
+    };
     let id = id.or_else(|| numbered_ids(role).find(is_free)).ok_or_else(none)?;
     let config = ctx.project_config()?;
     let roles = vec![role.clone()];
@@ -98,13 +101,13 @@ pub fn foreseen(ctx: &Context, board: &Board, role: &Role, id: Option<AgentId>) 
     Ok((id, then))
 }
 
-/// Whoever was registered by hand is somebody's, though no runner is on record.
+/// An agent registered by hand is in use, even though it has no runner on record.
 fn may_be_run(ctx: &Context, role: &Role, id: &AgentId, agent: &crate::board::agent::Agent) -> bool {
     agent.has(role) && agent.runner.is_some() && !ctx.machine.is_running(id, agent.runner.as_ref())
 }
 
 fn running_already(id: &AgentId) -> Failure {
-    failure!(Code::AgentRunning, "a runner of `{id}` is at work")
+    failure!(Code::AgentRunning, "a runner of `{id}` is running")
         .hint("choose another --id, or stop that one first")
 }
 
@@ -128,7 +131,7 @@ fn register_once(
         configured_roles: config.roles.into_keys().collect(),
         runner: supervised_by.cloned(),
         fresh: taking == Taking::Fresh,
-        // Whoever takes its place holds the lock already.
+        // The successor already holds the lock.
         former_runner_lives: supervised_by.is_none() && ctx.machine.is_running(&id, runner.as_ref()),
     })?;
     let path = ctx.machine.write_token(&id, &token)?;

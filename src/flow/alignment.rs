@@ -1,4 +1,4 @@
-//! The four questions a reviewer asks of a checkpoint, answered by what liza itself saw.
+//! The four questions that a reviewer asks of a checkpoint, answered by what liza itself recorded.
 
 use super::prelude::*;
 use crate::board::assumptions::Held;
@@ -12,7 +12,7 @@ pub struct Answer {
     pub answer: String,
 }
 
-/// Whether the work matches what was announced. A task without a submission gives no answers.
+/// Whether the work matches the announcement. A task without a submission gets no answers.
 pub fn answers(body: &Body) -> Vec<Answer> {
     let (Some(submission), Some(checkpoint)) = (&body.submission, current_checkpoint(body)) else {
         return Vec::new();
@@ -100,11 +100,11 @@ fn assumptions(body: &Body) -> Answer {
     let answer = if made.is_empty() {
         "none were made".to_owned()
     } else {
-        let told = |made: &Assumption| match made.critical {
+        let describe = |made: &Assumption| match made.critical {
             true => format!("[critical] {}", made.text),
             false => made.text.clone(),
         };
-        format!("judge each: {}", made.iter().map(told).collect::<Vec<_>>().join("; "))
+        format!("judge each: {}", made.iter().map(describe).collect::<Vec<_>>().join("; "))
     };
     Answer { question, holds: critical == 0, answer }
 }

@@ -1,33 +1,33 @@
-//! Archiving: finished tasks into files of their own, then off the board, then their worktrees to the trash.
+//! Archiving: writes finished tasks to files, removes them from the board, then moves their worktrees to the trash.
 
 use super::prelude::*;
 use super::worktrees::{self, PruneOptions, PruneReport};
 use crate::store::Committed;
 
-/// How long finished tasks and removed things are kept where they are, unless somebody says otherwise.
+/// How long finished tasks and trash entries are kept by default.
 pub const KEEP_DAYS: u64 = 14;
-/// More finished tasks than this on the board, and the oldest of them are archived by themselves.
+/// With more finished tasks than this on the board, liza archives the oldest automatically.
 const CROWDED: usize = 200;
-/// How many of them stay then, so that it does not happen again with the very next one.
+/// How many stay then, so that the next finished task does not start it again.
 const STAY: usize = 100;
-/// Most tasks that leave in one commit.
+/// Most tasks removed in one commit.
 const AT_ONCE: usize = 2_000;
 
 pub enum Which {
     These(Vec<TaskId>),
     All,
-    /// Those that ended at least so many days ago.
+    /// Tasks that ended at least so many days ago.
     OlderThan(u64),
 }
 
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
     pub archived: Vec<TaskId>,
-    /// Asked for, and archived before.
+    /// Requested, and already archived.
     pub already: Vec<TaskId>,
-    /// Finished, and yet not to be archived now.
+    /// Finished, but not archived now.
     pub stay: Vec<Stays>,
-    /// Processed notes, anomalies, discoveries and spec changes that left with them.
+    /// Processed notes, anomalies, discoveries and spec changes removed with them.
     pub records: u64,
     pub worktrees: PruneReport,
     #[serde(skip)]
@@ -40,30 +40,33 @@ pub struct Stays {
     pub why: String,
 }
 
-/// When a task came to its end; the body must be loaded.
+/// When a task ended; its body must be loaded.
 pub fn ended(task: &Task) -> Wall {
     task.body().history.last().map_or(task.body().created_at, |entry| entry.time)
 }
 
-/// Whether that was at least so many days ago. A time that lies ahead is no time ago, whatever the clock did.
+/// Whether the task ended at least so many days ago. A time in the future counts as now.
 pub fn ended_before(task: &Task, days: u64, now: Wall) -> bool {
     u64::try_from(now.since(ended(task))).is_ok_and(|age| age >= days.saturating_mul(86_400))
 }
 
 pub fn archive(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report> {
-    // Somebody may archive the same tasks at the same moment; then there is less to do.
+    // Another process may archive the same tasks at the same moment; then there is less to do.
     for _ in 0..5 {
         match archive_once(ctx, which, dry_run) {
             Err(failure) if failure.details.contains_key("archived") => {}
             other => return other,
         }
     }
-    Err(Failure::new(ErrorCode::StaleBoard, "others keep archiving the same tasks; run the command again"))
+    Err(Failure::new(
+        ErrorCode::StaleBoard,
+        "other processes keep archiving the same tasks; run the command again",
+    ))
 }
 
 fn archive_once(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report> {
     let snapshot = ctx.read(&finished_bodies(ctx)?)?;
-    // Who may do this at all is asked before anything is written.
+    // Check the caller's permission before writing anything.
     ctx.ask(&snapshot.board, ArchiveTasks { tasks: Vec::new() })?;
     let mut report = Report { revision: snapshot.board.revision, ..Report::default() };
     let chosen = choose(ctx, &snapshot.board, which, &mut report)?;
@@ -76,14 +79,14 @@ fn archive_once(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report> {
     for (number, chunk) in chunks.into_iter().enumerate() {
         write(ctx, &snapshot.board, chunk)?;
         let what = ArchiveTasks { tasks: chunk.to_vec() };
-        // The request stands for the whole, and is answered by the first commit.
+        // The request covers the whole command, and the first commit answers it.
         let committed = if number == 0 { ctx.commit(what)? } else { ctx.commit_step(what)? };
         tally(&mut report, committed);
     }
     crash::point("archive.committed");
     match worktrees::prune(ctx, PruneOptions::default(), Some(&report.archived)) {
         Ok(pruned) => report.worktrees = pruned,
-        // The tasks are archived; their worktrees may go later.
+        // The tasks are archived; their worktrees may be removed later.
         Err(failure) => ctx.narrate(format!("their worktrees stay for now: {}", failure.message)),
     }
     Ok(report)
@@ -133,7 +136,7 @@ fn choose(ctx: &Context, board: &Board, which: &Which, report: &mut Report) -> R
 fn write(ctx: &Context, board: &Board, ids: &[TaskId]) -> Result<()> {
     let tasks: Vec<&Task> =
         ids.iter().filter_map(|id| board.task(id)).filter(|task| !task.is_light()).collect();
-    // One that came to its end since the board was looked at waits for the next time.
+    // A task that ended after the board was read waits for the next time.
     if tasks.len() != ids.len() {
         return Err(Failure::new(
             ErrorCode::StaleBoard,
@@ -151,18 +154,18 @@ fn tally(report: &mut Report, committed: Committed<Archived>) {
     report.revision = committed.board.revision;
 }
 
-/// Whether so many finished tasks stand on the board that some of them should leave.
+/// Whether the board has so many finished tasks that some should be archived.
 pub fn is_crowded(board: &Board) -> bool {
     board.tasks.iter().filter(|task| task.status.is_terminal()).count() > CROWDED
 }
 
-/// Archives the oldest finished tasks of a crowded board. A follow-up to somebody's command, which has been done:
-/// whatever goes wrong here is only told.
+/// Archives the oldest finished tasks of a crowded board. The caller's command is already done, so a failure here is
+/// only reported.
 pub fn thin_out(ctx: &Context) {
     match oldest_leave(ctx) {
         Ok(0) => {}
         Ok(count) => ctx.narrate(format!(
-            "{count} finished tasks were archived, for more than {CROWDED} stood on the board; `liza gc` collects what they left"
+            "{count} finished tasks were archived, because the board had more than {CROWDED}; `liza gc` collects what they left"
         )),
         Err(failure) => ctx.narrate(format!("finished tasks could not be archived: {failure}")),
     }
@@ -191,7 +194,7 @@ fn oldest_leave(ctx: &Context) -> Result<usize> {
     write(ctx, board, &ids)?;
     match ctx.commit_as_liza(ArchiveTasks { tasks: ids.clone() }) {
         Ok(_) => Ok(ids.len()),
-        // Somebody else did it at the same moment.
+        // Another process did it at the same moment.
         Err(StoreError::Refused(_)) => Ok(0),
         Err(error) => Err(error.into()),
     }

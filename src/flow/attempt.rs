@@ -1,4 +1,4 @@
-//! What stands in the worktree and on the branch of a task: found, kept, taken away.
+//! The worktree and branch of a task: finding, keeping and removing them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,12 +15,12 @@ use crate::git::commit::Signature;
 use crate::git::content::{self, Filters};
 use crate::git::{self, refs};
 
-/// The ref that keeps what an attempt at a task committed; attempts are counted from 1.
+/// The ref that keeps the commits of an attempt at a task; attempts are counted from 1.
 pub fn attempt_ref(task: &TaskId, number: usize) -> String {
     format!("refs/liza/attempts/{task}/{number}")
 }
 
-/// Where the integration branch is.
+/// The head of the integration branch.
 pub fn integration_head(ctx: &Context, board: &Board) -> Result<CommitId, Failure> {
     let branch = &board.config().integration_branch;
     ctx.query()?.head_of_branch(branch)?.ok_or_else(|| {
@@ -40,7 +40,7 @@ pub fn attempt_of<'b>(board: &'b Board, task: &TaskId) -> Option<&'b Attempt> {
     board.task(task)?.body().attempt()
 }
 
-/// Where the branch of a task is now.
+/// The head of a task's branch.
 pub fn head_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<CommitId>, Failure> {
     match attempt_of(board, task) {
         Some(attempt) => Ok(ctx.query()?.head_of_branch(&attempt.branch)?),
@@ -48,13 +48,13 @@ pub fn head_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Com
     }
 }
 
-/// Everything in a worktree that is not committed, by path, without what was prepared there.
+/// Everything uncommitted in a worktree, by path, without prepared files.
 pub fn uncommitted(worktree: &Path, filters: Filters, prepared: &[String]) -> Result<Vec<String>, Failure> {
     let all = content::status(worktree, filters)?.into_iter().map(|found| found.path);
     Ok(all.filter(|path| !is_prepared(prepared, path)).collect())
 }
 
-/// Writes a commit of somebody's that no branch leads to yet.
+/// Writes a commit with this author that is on no branch yet.
 pub fn commit_by(
     ctx: &Context,
     who: &Signature,
@@ -66,10 +66,10 @@ pub fn commit_by(
     Ok(git::commit_tree(&ctx.repo, &new)?)
 }
 
-/// The present worktree of a task, checked to be what it should be.
+/// The present worktree of a task, after checking it.
 pub fn worktree_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<(PathBuf, String), Failure> {
     let attempt = attempt_of(board, task).ok_or_else(|| {
-        failure!(Code::Transition, "task `{task}` has no worktree: nobody has claimed it")
+        failure!(Code::Transition, "task `{task}` has no worktree: no agent has claimed it")
             .hint(format!("`liza task claim {task}` makes one"))
     })?;
     let path = ctx.root().join(&attempt.worktree);
@@ -81,13 +81,13 @@ pub fn worktree_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<(PathB
     Ok((path, attempt.branch.clone()))
 }
 
-/// The worktree as it is now, uncommitted work included, without what was prepared there.
+/// The worktree as it is now, uncommitted work included, without prepared files.
 pub fn handout(worktree: &Path, prepared: &[String]) -> Result<Handout, Failure> {
     let found = content::fingerprint(worktree, prepared)?;
     Ok(Handout { head: found.head, tree: found.tree, merge_head: found.merge_head })
 }
 
-/// Takes away what a claim that failed has made: the directory goes to the trash, the branch only if it holds nothing.
+/// Removes what a failed claim has made: the directory moves to the trash, the branch only if it holds nothing.
 pub fn sweep(ctx: &Context, work: &ClaimWork) {
     if work.reuse {
         return;
@@ -96,15 +96,15 @@ pub fn sweep(ctx: &Context, work: &ClaimWork) {
     let worktrees = ctx.worktrees();
     let path: PathBuf = ctx.root().join(&work.worktree);
     let _ = worktrees.heal();
-    // Only what this claim made: the name carries its epoch, or it was the first of all.
+    // Only what this claim made: the name has its epoch, or it was the first claim.
     let _ = worktrees.remove_to_trash(&path);
     let _ = refs::delete_branch_if_at(&ctx.repo, &work.branch, &work.start);
 }
 
-/// Before a task is let go: keeps what is not committed in its worktree, under a ref of its own.
+/// Before a task is released: keeps the uncommitted work of its worktree under a ref.
 ///
-/// Nothing is touched for a caller that may not let it go. And letting go is never stopped by this: the files stay in
-/// the worktree as well.
+/// Does nothing for a caller that may not release the task. A failure here does not stop the release: the files stay
+/// in the worktree too.
 pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &dyn AnyVerb) -> Result<(), Failure> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let actor = snapshot.board.identify(&ctx.credentials)?;
@@ -124,21 +124,21 @@ pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &dyn AnyVerb) 
             }
         }
         Err(failure) => ctx.narrate(format!(
-            "what is not committed could not be kept under a ref ({failure}); it stays in the worktree"
+            "uncommitted work could not be kept under a ref ({failure}); it stays in the worktree"
         )),
     }
     Ok(())
 }
 
-/// What was not committed, and the ref that keeps it.
+/// Uncommitted work, and the ref that keeps it.
 pub struct Kept {
     pub saved: Saved,
     pub refname: String,
     pub path: PathBuf,
 }
 
-/// Keeps what is not committed in a task's worktree under a ref of its own, if there is anything. Files of the task that git
-/// ignores count as well.
+/// Keeps the uncommitted work of a task's worktree under a ref, if there is any. Ignored files in the task's scope
+/// count too.
 pub fn keep_now(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Kept>, Failure> {
     let Ok((path, _)) = worktree_of(ctx, board, task) else { return Ok(None) };
     let Some(known) = board.task(task) else { return Ok(None) };
@@ -152,10 +152,10 @@ pub fn keep_now(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Ke
     Ok(Some(Kept { saved, refname, path }))
 }
 
-/// So much of an ignored directory is looked at.
+/// At most this many files of an ignored directory are examined.
 const MOST_LOOKED_AT: usize = 5_000;
 
-/// The files of a task that git ignores: `ignored` as git lists it, where it lies in the task's scope. Links are not followed.
+/// The ignored files of a task: those of `ignored`, as git lists it, in the task's scope. Links are not followed.
 pub fn ignored_in_scope(worktree: &Path, ignored: &[String], scope: &Scope) -> Vec<String> {
     let is_in = |path: &str| {
         RepoPath::new(path).is_ok_and(|path| inside(&path, &scope.inside) && !inside(&path, &scope.outside))
@@ -176,19 +176,19 @@ pub fn ignored_in_scope(worktree: &Path, ignored: &[String], scope: &Scope) -> V
     found
 }
 
-/// The content of a worktree as a commit that no ref leads to yet.
+/// The content of a worktree as a commit without a ref.
 pub struct Saved {
     pub commit: CommitId,
-    /// The first of the files that were not committed.
+    /// The first of the uncommitted files.
     pub files: Vec<String>,
-    /// What could not be saved; empty when everything is in.
+    /// What could not be saved; empty if everything was.
     pub left_out: String,
 }
 
-/// Commits the whole present content of a worktree beside its branch, if anything in it is not committed. The caller
+/// Commits the whole present content of a worktree beside its branch, if anything in it is uncommitted. The caller
 /// keeps the commit under a ref.
 ///
-/// Files that git ignores are part of it where they lie in `scope`; what was `prepared` there is not.
+/// Includes ignored files in `scope`; leaves out `prepared` files.
 pub fn snapshot_worktree(
     ctx: &Context,
     task: &str,

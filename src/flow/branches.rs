@@ -1,10 +1,10 @@
-//! Branches that are about to move, or have moved.
+//! Branches before and after a move.
 
 use super::prelude::*;
 use crate::git::branch_checked_out_at;
 use crate::store::{DIRECTORY, WORKTREES};
 
-/// Whether the branch is at that commit or has gone on from it.
+/// Whether the branch is at that commit or a descendant of it.
 pub fn contains(ctx: &Context, branch: &str, commit: &CommitId) -> Result<bool> {
     let query = ctx.query()?;
     match query.head_of_branch(branch)? {
@@ -13,14 +13,14 @@ pub fn contains(ctx: &Context, branch: &str, commit: &CommitId) -> Result<bool> 
     }
 }
 
-/// The recorded move of an intent, unless it is certain that it was not made: whatever failed may have failed after it.
+/// The recorded move of an intent, unless it certainly was not made: a failure may have come after the move.
 pub fn moved_all_the_same(ctx: &Context, intent: u64) -> Option<RefMove> {
     let snapshot = ctx.store.read(&Needs::Nothing).ok()?;
     let step = snapshot.board.intent(intent)?.work.step()?.clone();
     contains(ctx, &step.branch, &step.new).unwrap_or(true).then_some(step)
 }
 
-/// What is answered when the move of a branch failed: one that moved all the same stays on record, any other is cancelled.
+/// The answer to a failed move of a branch: a move that happened anyway stays on record, any other is cancelled.
 pub fn failed_move(ctx: &Context, intent: u64, owner: Process, failure: Failure) -> Failure {
     if let Some(step) = moved_all_the_same(ctx, intent) {
         return after_the_move(&step, failure);
@@ -30,14 +30,14 @@ pub fn failed_move(ctx: &Context, intent: u64, owner: Process, failure: Failure)
     failure
 }
 
-/// A branch that has moved is never called back: its intent stays open, and the next command puts it on record.
+/// A moved branch is never moved back: its intent stays open, and the next command records the move.
 pub fn after_the_move(step: &RefMove, failure: Failure) -> Failure {
     let at = format!("`{}` is at {}", step.branch, step.new.short());
-    failure!(ErrorCode::IoDurabilityUnknown, "{at}, but this could not be put on record: {failure}")
+    failure!(ErrorCode::IoDurabilityUnknown, "{at}, but this could not be recorded: {failure}")
         .hint("the next liza command finishes it; check the disk before relying on it")
 }
 
-/// Moving a branch under somebody's checkout would make that checkout lie.
+/// Moving a branch that is checked out would make that checkout differ from its branch.
 pub fn not_checked_out(ctx: &Context, branch: &str) -> Result<()> {
     match branch_checked_out_at(&ctx.repo, branch)? {
         None => Ok(()),
@@ -64,7 +64,7 @@ pub fn is_private(path: &str) -> bool {
     first == DIRECTORY || first == WORKTREES
 }
 
-/// A repository inside the tree without an entry in `.gitmodules` would land as the name of a commit, without its files.
+/// A nested repository without an entry in `.gitmodules` would be merged as a commit id, without its files.
 pub fn no_unnamed_repositories(ctx: &Context, from: &CommitId, to: &CommitId) -> Result<()> {
     let query = ctx.query()?;
     let base = query.merge_base(from, to)?.unwrap_or_else(|| from.clone());
@@ -72,13 +72,13 @@ pub fn no_unnamed_repositories(ctx: &Context, from: &CommitId, to: &CommitId) ->
     if inside.is_empty() {
         return Ok(());
     }
-    let what = format!("repositories inside the tree that .gitmodules does not name: {}", inside.join(", "));
+    let what = format!("nested repositories that .gitmodules does not list: {}", inside.join(", "));
     Err(failure!(Code::Scope, "{what}").hint(
         "only a commit id would be merged, none of their files: remove their `.git` and add the files, or make them submodules (`git submodule add`)",
     ))
 }
 
-/// State of liza itself must never travel through git: it would turn back time when an old branch is merged.
+/// Liza's own state must never be committed: merging an old branch would restore old state.
 pub fn no_private_paths(ctx: &Context, from: &CommitId, to: &CommitId) -> Result<()> {
     let query = ctx.query()?;
     let base = query.merge_base(from, to)?.unwrap_or_else(|| from.clone());
@@ -88,5 +88,5 @@ pub fn no_private_paths(ctx: &Context, from: &CommitId, to: &CommitId) -> Result
         return Ok(());
     }
     Err(failure!(Code::Scope, "it changes liza's own files: {}", private.join(", "))
-        .hint("take them out of that commit; .liza and .worktrees are never committed"))
+        .hint("remove them from that commit; .liza and .worktrees are never committed"))
 }

@@ -1,5 +1,5 @@
-//! The circuit breaker at work: it trips, writes a report, and sets the switch that its response calls for. In that order, each
-//! step on record before the next, so that whoever comes after a kill goes on where it stopped. No task is touched.
+//! The circuit breaker: it records a trip, writes a report, and sets the switch of its response. In this order, each
+//! step on record before the next, so that after a kill the next process continues where it stopped. Changes no task.
 
 use super::page::{heading, line};
 use super::prelude::*;
@@ -17,7 +17,7 @@ pub fn report_path(ctx: &Context, trip: &str) -> PathBuf {
     ctx.store.report_file(&report_name(trip))
 }
 
-/// Ends what a former look began, then trips for every story that is new. Says what was done, a line each.
+/// Finishes what an earlier run started, then trips for every new pattern. Returns one line per action.
 pub fn look(ctx: &Context, config: &BreakerConfig) -> Result<Vec<String>> {
     let mut done = Vec::new();
     let board = ctx.read(&Needs::Everything)?.board;
@@ -25,13 +25,13 @@ pub fn look(ctx: &Context, config: &BreakerConfig) -> Result<Vec<String>> {
         done.push(answer(ctx, &board, trip)?);
     }
     let mut found = trips(&board, &[], config, ctx.now.wall);
-    // The archive is read only where it can make a difference: this is looked at whenever the board has changed.
+    // The archive is read only if it can make a difference: this runs whenever the board has changed.
     if found.iter().any(|trip| weighs_merges(trip.pattern)) {
         found = trips(&board, &archived(ctx, &board)?, config, ctx.now.wall);
     }
     for what in found {
         let committed = match ctx.commit_as_liza(what) {
-            // Somebody else has just tripped it.
+            // Another process has just tripped it.
             Err(StoreError::Refused(_)) => continue,
             other => other?,
         };
@@ -44,14 +44,14 @@ pub fn look(ctx: &Context, config: &BreakerConfig) -> Result<Vec<String>> {
     Ok(done)
 }
 
-/// What cannot be read of the archive is said and left out.
+/// Files of the archive that cannot be read are reported and left out.
 fn archived(ctx: &Context, board: &Board) -> Result<Vec<Task>> {
     let (tasks, left_out) = ctx.store.all_archived(board)?;
     left_out.iter().for_each(|trouble| ctx.narrate(format!("the breaker leaves out: {trouble}")));
     Ok(tasks)
 }
 
-/// Whether a former look was cut off.
+/// Whether an earlier run was interrupted.
 pub fn is_unfinished(breaker: &Breaker) -> bool {
     unanswered(breaker).next().is_some()
 }
@@ -60,7 +60,7 @@ fn unanswered(breaker: &Breaker) -> impl Iterator<Item = &Trip> {
     breaker.open().filter(|trip| trip.answered.is_none())
 }
 
-/// Carries out what a trip calls for; whatever of it is done already stays as it is.
+/// Carries out the response to a trip; steps already done stay as they are.
 fn answer(ctx: &Context, board: &Board, trip: &Trip) -> Result<String> {
     let (path, _) = ctx.store.publish_report(&report_name(&trip.id), &report(board, trip))?;
     crash::point("breaker.reported");
@@ -75,8 +75,8 @@ fn answer(ctx: &Context, board: &Board, trip: &Trip) -> Result<String> {
     Ok(format!("the breaker tripped ({id}, {pattern}): {summary}{switch}; report: {path}"))
 }
 
-/// A person takes these switches away. Those that a trip set count as set from then on, also if whoever set them died before
-/// saying so: they are not set again.
+/// Records that a person cleared these switches. A switch of a trip counts as set even if the process that set it
+/// died before recording that: it is not set again.
 pub fn note_resumed(ctx: &Context, switches: &[&Switch]) -> Result<()> {
     let board = ctx.read(&Needs::Nothing)?.board;
     for trip in unanswered(&board.rest.circuit_breaker) {
@@ -92,7 +92,7 @@ pub fn note_resumed(ctx: &Context, switches: &[&Switch]) -> Result<()> {
     Ok(())
 }
 
-/// How far every pattern is from tripping; nothing is changed.
+/// How far every pattern is from tripping; changes nothing.
 pub fn check(ctx: &Context) -> Result<(Vec<Gauge>, u64)> {
     let config = ctx.project_config()?.breaker;
     let board = ctx.read(&Needs::Everything)?.board;
@@ -100,18 +100,18 @@ pub fn check(ctx: &Context) -> Result<(Vec<Gauge>, u64)> {
     Ok((gauges(&board, &archived, &config, ctx.now.wall), board.revision))
 }
 
-/// What a person decided; the switch stays until `resume`.
+/// Records a person's decision; the switch stays until `resume`.
 pub fn resolve(ctx: &Context, id: Option<&TripId>, note: &str) -> Result<(Resolved, u64)> {
     Ok(ctx.commit(ResolveBreaker { id: id.map(ToString::to_string), note: note.to_owned() })?.done())
 }
 
-/// The switches that a trip set and nobody has taken away.
+/// The switches that a trip set and that are still set.
 pub fn switches_of(ctx: &Context) -> Result<Vec<Switch>> {
     let of_trip = |switch: &Switch| switch.subject.is_none() && switch.reason.starts_with("breaker trip-");
     Ok(ctx.store.switches()?.set.into_iter().filter(of_trip).collect())
 }
 
-/// For a person, of the trip; of the board only which of its tasks can still be decided about.
+/// The report for a person: about the trip; of the board only which of its tasks still need a decision.
 fn report(board: &Board, trip: &Trip) -> String {
     let mut text = String::new();
     line!(text, "# The breaker tripped: {} ({})", trip.pattern.as_str(), trip.id);

@@ -1,4 +1,4 @@
-//! What an agent is told before it begins: exactly what its role needs to know.
+//! The prompt of an agent: exactly what its role needs to know.
 
 mod mail;
 mod past;
@@ -19,16 +19,16 @@ pub(super) use sources::unreadable;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Assignment {
-    /// Implement, in the worktree of this claim. Epoch 0, which no claim has, stands for one that is not made yet.
+    /// Implement, in the worktree of this claim. Epoch 0, which no claim has, means a claim that is not made yet.
     Task { task: TaskId, epoch: u64 },
-    /// Judge what was submitted.
+    /// Review the submission.
     Review { task: TaskId },
     /// Plan, for these reasons.
     Plan { wakes: Vec<Wake> },
 }
 
 impl Assignment {
-    /// What it is about, if that is one task.
+    /// The task of this work, if it is about one task.
     pub fn task(&self) -> Option<&TaskId> {
         match self {
             Self::Task { task, .. } | Self::Review { task } => Some(task),
@@ -41,9 +41,9 @@ pub struct BriefRequest<'a> {
     pub role: &'a Role,
     pub agent: &'a AgentId,
     pub assignment: &'a Assignment,
-    /// What its runner has to say, such as why the former session ended.
+    /// Remarks of the runner, such as why the former session ended.
     pub remarks: &'a [String],
-    /// Messages that a session was told and that are to be told once more, because it came to nothing.
+    /// Messages that an earlier session was shown and that are shown again, because that session failed.
     pub again: &'a [String],
 }
 
@@ -51,13 +51,13 @@ pub struct BriefRequest<'a> {
 #[derive(Debug)]
 pub struct Brief {
     pub text: String,
-    /// Its parts and how many bytes each has; `role` is what the role's template itself says.
+    /// Its parts with their sizes in bytes; `role` is the text of the role's template itself.
     pub sizes: Vec<(String, usize)>,
-    /// The messages that are in it.
+    /// The messages that it contains.
     pub told: Vec<String>,
 }
 
-/// The pages every agent is sent to.
+/// The pages that every agent must read.
 const PAGES: [&str; 4] = [
     "architecture/roles.md",
     "architecture/blackboard-schema.md",
@@ -68,7 +68,7 @@ const REVIEW_PAGE: &str = "protocols/review-protocol.md";
 
 const KIB: usize = 1024;
 
-/// Everything the agent is told, or what is missing for it.
+/// The whole prompt, or what is missing for it.
 pub fn brief(ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, Vec<String>>> {
     let row = Row::of(request.role);
     let config = ctx.project_config()?;
@@ -96,7 +96,7 @@ pub fn brief(ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, 
     desk.written(&config, told).map(Ok)
 }
 
-/// A plan for a reviewer or a review for a coder would show them what is not theirs.
+/// A plan for a reviewer or a review for a coder would show them what they must not see.
 fn fits_role(request: &BriefRequest<'_>, row: &Row) -> Result<()> {
     let fits = match request.assignment {
         Assignment::Task { .. } => !row.planning && !row.submission,
@@ -116,7 +116,7 @@ fn needs(board: &Board, request: &BriefRequest<'_>, row: &Row) -> Needs {
         return Needs::Everything;
     };
     let mut tasks = vec![id.clone()];
-    // What stands for a replaced task as well: its outputs are those of its replacements.
+    // Includes the replacements of a replaced task: its outputs are theirs.
     let mut at = 0;
     while let Some(task) = tasks.get(at).and_then(|id| board.task(id)) {
         let more = if at == 0 { &task.depends_on } else { &task.superseded_by };
@@ -128,7 +128,7 @@ fn needs(board: &Board, request: &BriefRequest<'_>, row: &Row) -> Needs {
     Needs::Tasks(tasks)
 }
 
-/// What every agent needs before anything else, as far as it is not there.
+/// What every agent needs first, and is missing.
 fn bootstrap_gaps(ctx: &Context, role: &Role, config: &ProjectConfig) -> Vec<String> {
     let mut missing = Vec::new();
     if !BUILT_IN_ROLES.contains(&role.as_str()) && !config.roles.contains_key(role) {
@@ -147,7 +147,7 @@ fn bootstrap_gaps(ctx: &Context, role: &Role, config: &ProjectConfig) -> Vec<Str
     missing
 }
 
-/// A prompt in the making.
+/// A prompt under construction.
 struct Desk<'a> {
     ctx: &'a Context,
     board: &'a Board,
@@ -165,7 +165,7 @@ impl<'a> Desk<'a> {
         self.facts.plain("project_root", &path(self.ctx.root()));
         self.facts.plain("blackboard", &path(&self.ctx.store.blackboard()));
         self.facts.plain("specs_location", &path(&self.ctx.store.specs_location()));
-        // A shell that an agent command starts may have another PATH than liza.
+        // A shell started by an agent command may have another PATH than liza.
         let liza = Some(crate::host::this_program()).filter(|liza| !liza.starts_with("/proc"));
         self.facts.optional("liza", liza.as_deref().map(path).as_ref());
         self.facts.optional("task_id", self.request.assignment.task());
@@ -174,8 +174,8 @@ impl<'a> Desk<'a> {
         self.facts.block("remarks", Block::new("your runner", &remarks.join("\n"), &bound));
     }
 
-    /// What its role may not, whatever its tools would let it; so much of it as the program that plays it is not kept
-    /// from by an option of its own is held by these words alone.
+    /// What the role may not do even where its tools allow it. Restrictions that the agent program has no option for
+    /// are enforced by these words alone.
     fn bounds(&mut self, config: &ProjectConfig) {
         let (registry, role) = (Registry::new(config), self.request.role);
         let operations = Operation::ALL.iter().filter(|operation| registry.denies(role, **operation));
@@ -199,7 +199,7 @@ impl<'a> Desk<'a> {
         })
     }
 
-    /// Fills the spec in, or says what is wrong with it.
+    /// Fills in the spec, or reports what is wrong with it.
     fn spec(&mut self, owner: &str, spec_ref: Option<&str>, pin: Option<&PinnedSpec>, mend: &str) {
         if !self.row.spec {
             return self.facts.block("spec", Block::none());
@@ -224,7 +224,7 @@ impl<'a> Desk<'a> {
         let rendered = render(&template, &self.facts).map_err(broken)?;
         let parts: usize = rendered.sizes.iter().map(|(_, bytes)| bytes).sum();
         let mut sizes = vec![("role".to_owned(), rendered.text.len().saturating_sub(parts))];
-        // A template of the project's own may leave them out; then the agent has not seen them.
+        // The project's own template may leave them out; then the agent has not seen them.
         let told = if rendered.sizes.iter().any(|(name, _)| name == "messages") { told } else { Vec::new() };
         sizes.extend(rendered.sizes);
         Ok(Brief { text: rendered.text, sizes, told })
@@ -234,7 +234,7 @@ impl<'a> Desk<'a> {
 fn broken(error: TemplateError) -> Failure {
     let line = error.line;
     let failure = failure!(ErrorCode::UsageTemplate, "the prompt template {error}")
-        .hint("mend the template, or move it away to have the built-in one; no agent is started with a broken one")
+        .hint("fix the template, or remove it to use the built-in one; no agent is started with a broken one")
         .detail("file", error.file);
     match line {
         Some(line) => failure.detail("line", line),

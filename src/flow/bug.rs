@@ -1,5 +1,5 @@
-//! Reporting a bug by the test that shows it: the test is taken from where its author stands, put on top of integration
-//! as an object, and run there by liza itself. Nobody's checkout is touched.
+//! Reports a bug by the test that shows it: liza takes the test from the caller's checkout, puts it on top of
+//! integration as a commit object, and runs it there. Changes no checkout.
 
 use super::accounts::BUG_REFS;
 use super::gates::ask_one;
@@ -9,16 +9,16 @@ use crate::git::private::leads_inside;
 use crate::git::{commit, repo};
 use crate::policy::gate::GateCommand;
 
-/// So much of the end of what the test said goes into the task.
-const TOLD_LINES: usize = 30;
-const TOLD_BYTES: usize = 4000;
+/// How many of the test's last output lines go into the task.
+const SHOWN_LINES: usize = 30;
+const SHOWN_BYTES: usize = 4000;
 const LARGEST_LOG: u64 = 16 * 1024 * 1024;
 const MOST_BUGS: u32 = 100_000;
 
 pub struct BugReport {
     pub title: String,
     pub description: String,
-    /// The files of the test, relative to the top of the checkout it is reported from.
+    /// The files of the test, relative to the top of the caller's checkout.
     pub tests: Vec<String>,
     pub command: String,
     pub inside: Vec<PathPattern>,
@@ -27,7 +27,7 @@ pub struct BugReport {
     pub timeout: Option<u64>,
 }
 
-/// Makes a task of a test that fails on integration. `dir` is where the caller stands.
+/// Makes a task from a test that fails on integration. `dir` is the caller's directory.
 pub fn report(ctx: &Context, dir: &Path, report: &BugReport) -> Result<(BugReported, u64)> {
     if let Some(answer) = ctx.answered()? {
         return Ok(answer);
@@ -46,14 +46,14 @@ pub fn report(ctx: &Context, dir: &Path, report: &BugReport) -> Result<(BugRepor
     publish(ctx, board, &head, &commit, report, &outcome)
 }
 
-/// Asked before anything is run.
+/// Checked before any test is run.
 fn may_report(ctx: &Context, board: &Board) -> Result<()> {
     let world = World::default();
     let call = Call::new(board.identify(&ctx.credentials)?, &ctx.now, &world);
     Ok(check_reporter(board, &call)?)
 }
 
-/// The checkout in which the caller stands: one of this repository's, the person's own or a worktree.
+/// The caller's checkout: the person's own or a worktree of this repository.
 fn checkout_of(ctx: &Context, dir: &Path) -> Result<PathBuf> {
     let outside = || {
         Failure::usage(format!("{} is in no checkout of this repository", dir.display()))
@@ -91,7 +91,7 @@ fn check_tests(ctx: &Context, top: &Path, tests: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Integration with the files of the test, as a commit that no branch knows.
+/// Integration with the files of the test, as a commit on no branch.
 fn with_tests(ctx: &Context, top: &Path, head: &CommitId, report: &BugReport) -> Result<CommitId> {
     let tree = content::tree_with(top, head, &report.tests)?;
     let who = commit::identity(ctx.root())?.at(ctx.now.wall.0);
@@ -103,7 +103,7 @@ fn as_gate(report: &BugReport) -> Gate {
     Gate { timeout: report.timeout, ..Gate::new("bug", GateCommand::Shell(report.command.clone())) }
 }
 
-/// Names the commit, then the task. The name is taken first: whoever has it has the number.
+/// Makes the ref of the commit, then the task. The ref reserves the number.
 fn publish(
     ctx: &Context,
     board: &Board,
@@ -144,7 +144,7 @@ fn free_name(ctx: &Context, board: &Board, commit: &CommitId) -> Result<(TaskId,
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Failure::new(Code::IdTaken, "no free id could be had for the bug"))
+    Err(Failure::new(Code::IdTaken, "could not generate an unused id for the bug"))
 }
 
 fn as_task(
@@ -213,7 +213,7 @@ fn in_shell(path: &str) -> String {
 
 fn end_of(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
-    let end = lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n");
-    let from = (end.len().saturating_sub(TOLD_BYTES)..=end.len()).find(|at| end.is_char_boundary(*at));
+    let end = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
+    let from = (end.len().saturating_sub(SHOWN_BYTES)..=end.len()).find(|at| end.is_char_boundary(*at));
     end[from.unwrap_or(0)..].to_owned()
 }

@@ -1,4 +1,4 @@
-//! Listening to a command: all of its output passes, the beginning and the end of it are kept.
+//! Captures a command's output: all of it is passed on, its start and end are kept.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
@@ -11,17 +11,17 @@ use memchr::memmem::Finder;
 use super::prelude::*;
 use crate::provider::Redactor;
 
-/// How much of the beginning and of the end of the output is kept.
+/// How much of the start and of the end of the output is kept.
 pub const KEPT: usize = 1024 * 1024;
 
-/// The beginning and the end of what somebody said.
+/// The start and the end of an output.
 #[derive(Debug, Default)]
 pub struct Captured {
     head: Vec<u8>,
     tail: Vec<u8>,
     /// How many bytes between the two are left out.
     pub dropped: u64,
-    /// The text that was looked for was there.
+    /// Whether the wanted text occurred.
     pub found: bool,
 }
 
@@ -41,7 +41,7 @@ impl Captured {
         self.dropped += excess as u64;
     }
 
-    /// All that is kept; where something is left out, a line says how much.
+    /// Everything kept; a line says how many bytes are left out.
     pub fn kept(&self) -> Vec<u8> {
         let marker = match self.dropped {
             0 => String::new(),
@@ -51,7 +51,7 @@ impl Captured {
     }
 }
 
-/// Two threads that listen, and what they have heard so far.
+/// Two reading threads, and their output so far.
 pub struct Ear {
     all: Arc<Mutex<Captured>>,
     out: Arc<Mutex<Captured>>,
@@ -60,7 +60,7 @@ pub struct Ear {
 }
 
 impl Ear {
-    /// Listens to the standard output and, where it comes apart, to the standard error.
+    /// Reads standard output and, if separate, standard error.
     pub fn listen(
         out: Option<ChildStdout>,
         err: Option<ChildStderr>,
@@ -90,7 +90,7 @@ impl Ear {
         Ok(Self { all, out: alone, ended, streams: count })
     }
 
-    /// What was said, once nobody can say more, or `patience` is over.
+    /// The output, once no process can write more, or `patience` is over.
     pub fn heard(self, patience: Duration, nothing_wanted: bool) -> (Captured, Captured) {
         let deadline = Instant::now() + patience;
         for _ in 0..self.streams {

@@ -6,14 +6,14 @@ use super::prelude::*;
 use crate::board::intent::ClaimWork;
 use crate::git::{self, Synced};
 
-/// Returns what was claimed, its worktree as an absolute path, and the board that says so.
+/// Returns the claim, its worktree as an absolute path, and the resulting board.
 pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Claimed, Board)> {
     ctx.check_disk()?;
     let snapshot = ctx.read(&Needs::task(task))?;
     ctx.integration_in_place(&snapshot.board)?;
     let begin = beginning(ctx, &snapshot.board, task)?;
     let (base, owner) = (begin.base.clone(), begin.owner.clone());
-    // The request is answered when the worktree is there; a repeat of a finished claim ends here.
+    // The request is answered when the worktree exists; a repeat of a finished claim ends here.
     let begun = ctx.begin(begin).map_err(|failure| blocked_at_limit(ctx, &snapshot.board, task, failure))?;
     let (begun, intent_id) = match begun {
         Begin::Before { board, outcome } => return Ok((absolute(ctx, outcome), board)),
@@ -42,7 +42,7 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Claimed, Board)> {
     }
 }
 
-/// A task that is refused because it has no iteration or handoff left waits for a decision from now on. Says so instead.
+/// If the refused task has no iteration or handoff left, blocks it until a planner or a person decides, and says so.
 fn blocked_at_limit(ctx: &Context, board: &Board, task: &TaskId, failure: Failure) -> Failure {
     if failure.code != Code::Limit || !failure.details.contains_key("limit") {
         return failure;
@@ -58,7 +58,7 @@ fn blocked_at_limit(ctx: &Context, board: &Board, task: &TaskId, failure: Failur
         .detail("status", Status::Blocked.as_str())
 }
 
-/// The claim of this task as it would be begun now.
+/// The claim of this task as it would start now.
 fn beginning(ctx: &Context, board: &Board, task: &TaskId) -> Result<BeginClaim> {
     let worktree_lost = attempt_of(board, task).is_some_and(|attempt| {
         git::checkouts::check_sound(&ctx.repo, &ctx.root().join(&attempt.worktree)).is_err()
@@ -77,7 +77,7 @@ fn beginning(ctx: &Context, board: &Board, task: &TaskId) -> Result<BeginClaim> 
     })
 }
 
-/// What a claim would come to, by the same rule and without one.
+/// The result of a claim, computed without making it.
 pub struct Foreseen {
     pub epoch: u64,
     pub iteration: u32,
@@ -104,7 +104,7 @@ pub fn foreseen(ctx: &Context, board: &Board, agent: &AgentId, task: &TaskId) ->
     Ok(Foreseen { epoch: work.epoch, iteration, worktree, branch: work.branch, base: begin.base })
 }
 
-/// Where the former attempt ended: the head of its branch, or where that was collected, what is kept of it.
+/// The end of the former attempt: the head of its branch, or if that was collected, the kept commit.
 fn former_head(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<CommitId>> {
     let Some(body) = board.task(task).map(|task| task.body()) else { return Ok(None) };
     let Some(attempt) = body.attempt() else { return Ok(None) };
@@ -126,7 +126,7 @@ fn former_head(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Com
     Ok(kept)
 }
 
-/// The names for this claim that are in use already: this board's own, or left by a former one.
+/// The names for this claim that are already in use, by this board or an earlier one.
 fn names_taken(ctx: &Context, task: &TaskId, epoch: u64) -> Result<Vec<String>> {
     let mut taken = Vec::new();
     for (at, name) in place_names(task, epoch).enumerate() {
@@ -142,7 +142,7 @@ fn names_taken(ctx: &Context, task: &TaskId, epoch: u64) -> Result<Vec<String>> 
 }
 
 impl Context {
-    /// The same caller at the same board.
+    /// The same caller on the same board.
     pub fn again(&self) -> Self {
         Self {
             repo: self.repo.clone(),
@@ -167,7 +167,7 @@ struct Made {
     prepared: Vec<String>,
 }
 
-/// Paths that users script against are absolute.
+/// Paths for users' scripts are absolute.
 fn absolute(ctx: &Context, claimed: Claimed) -> Claimed {
     Claimed { worktree: ctx.root().join(&claimed.worktree).display().to_string(), ..claimed }
 }
@@ -203,7 +203,7 @@ fn make_worktree(
     crash::point("claim.added");
     let mut base = match attempt_of(board, task) {
         Some(attempt) if work.reuse => attempt.base_commit.clone(),
-        // Work that goes on from a former head still starts from the base that head contains.
+        // Work that continues from a former head still has the base that this head contains.
         Some(attempt) if &work.start != integration => attempt.base_commit.clone(),
         _ => integration.clone(),
     };
@@ -213,7 +213,7 @@ fn make_worktree(
         match git::merge_in_worktree(&ctx.repo, &path, integration, &message) {
             Ok(Synced::Merged(_) | Synced::UpToDate) => base = integration.clone(),
             Ok(Synced::Conflict(files)) => conflicts = files.into_iter().map(|file| file.path).collect(),
-            // A merge left in progress by the attempt before is what the claim is about.
+            // A merge left in progress by the former attempt is the work of this claim.
             Err(git::MergeError::InProgress { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -221,13 +221,13 @@ fn make_worktree(
     let handout = if work.reuse || fix || !git::fresh::reads_back_as_committed(ctx.query()?, &path) {
         handout(&path, &prepared)?
     } else {
-        // A fresh checkout is its commit's tree: no need to look at every file to know it.
+        // A fresh checkout equals its commit's tree: no file need be read.
         Handout { head: work.start.clone(), tree: ctx.query()?.tree_of(&work.start)?, merge_head: None }
     };
     Ok(Made { base, handout, conflicts, prepared })
 }
 
-/// Whatever an earlier agent committed stays reachable.
+/// Keeps the commits of an earlier agent reachable.
 fn pin_former_attempt(ctx: &Context, board: &Board, task: &TaskId) -> Result<()> {
     let Some(body) = board.task(task).map(|task| task.body()) else { return Ok(()) };
     let Some(attempt) = body.attempt() else { return Ok(()) };
@@ -237,7 +237,7 @@ fn pin_former_attempt(ctx: &Context, board: &Board, task: &TaskId) -> Result<()>
     Ok(())
 }
 
-/// Brings integration into the holder's worktree.
+/// Merges integration into the holder's worktree.
 pub fn sync(ctx: &Context, task: &TaskId) -> Result<(SyncRecorded, u64)> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let record = |base: CommitId, conflicts: Vec<String>| RecordSync {
@@ -249,7 +249,7 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(SyncRecorded, u64)> {
     };
     ctx.integration_in_place(&snapshot.board)?;
     let integration = integration_head(ctx, &snapshot.board)?;
-    // Asked before anything is touched.
+    // Checked before anything is changed.
     ctx.ask(&snapshot.board, record(integration.clone(), Vec::new()))?;
     let (path, branch) = worktree_of(ctx, &snapshot.board, task)?;
     let not_work = super::prepared::not_work(&snapshot.board, task);

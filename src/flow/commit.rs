@@ -1,6 +1,6 @@
-//! How a use case changes the board: it commits a verb, and gets back what that verb answers with.
+//! How a use case changes the board: it commits a verb and gets the verb's outcome.
 //!
-//! Work that a dead process left half done is ended first where it stands in the way, and otherwise afterwards.
+//! Work that a dead process left unfinished is finished first where it blocks the change, and otherwise afterwards.
 
 use serde::de::DeserializeOwned;
 
@@ -10,13 +10,13 @@ use crate::board::Applied;
 use crate::board::verb::Begun;
 use crate::store::{Committed, Proposal};
 
-/// The first step of a longer piece of work.
+/// The first step of longer work.
 pub enum Begin<O> {
     Now {
         board: Board,
         intent: u64,
     },
-    /// The whole of it was done for this request before, with this outcome.
+    /// The whole work was done for this request before, with this outcome.
     Before {
         board: Board,
         outcome: O,
@@ -28,12 +28,12 @@ impl Context {
         Ok(self.commit_for(verb.into(), self.request.clone())?.typed()?)
     }
 
-    /// Makes one change of a kind that only the caller's circumstances decide; what it answers is not asked for.
+    /// Commits a change whose kind only the caller knows, without its outcome.
     pub fn commit_any(&self, what: Transition) -> Result<()> {
         self.commit_for(what, self.request.clone()).map(|_| ())
     }
 
-    /// A step of a longer piece of work: the request belongs to the whole of it.
+    /// A step of longer work: the request belongs to the whole work.
     pub fn commit_step<V: Verb + Into<Transition>>(&self, verb: V) -> Result<Committed<V::Outcome>> {
         let what = verb.into();
         let committed = self.propose(&what, None)?;
@@ -41,8 +41,8 @@ impl Context {
         Ok(committed.typed()?)
     }
 
-    /// The first step of a longer piece of work that ends with an outcome of type `O`: the verb itself carries the request,
-    /// which is answered when the work has ended.
+    /// The first step of longer work with an outcome of type `O`: the verb itself carries the request, which is
+    /// answered when the work has ended.
     pub fn begin<V: Verb<Outcome = Begun> + Into<Transition>, O: DeserializeOwned + 'static>(
         &self,
         verb: V,
@@ -56,7 +56,7 @@ impl Context {
         Ok(Begin::Now { board, intent })
     }
 
-    /// A change that liza makes on its own account, such as ending what a dead process began.
+    /// A change of liza's own, such as finishing what a dead process started.
     pub fn commit_as_liza<V: Verb + Into<Transition>>(
         &self,
         verb: V,
@@ -77,24 +77,25 @@ impl Context {
         Ok(committed)
     }
 
-    /// After the commit point and without the lock: whatever goes wrong here is no failure of the change.
+    /// After the commit point and without the lock: a failure here is no failure of the change.
     fn keep_views(&self, tasks_leave: bool, committed: &Committed<Applied>, now: &Stamp) {
         if !committed.repeated {
-            // A warning may say that an edit by hand was adopted, which has loaded nothing.
+            // A warning may be about an adopted edit, which has loaded nothing.
             views::follow(self, &committed.board, now, tasks_leave || !committed.warnings.is_empty());
         }
     }
 
-    /// Puts a breach of Tier 0 on record that no commit of the caller's would have met. Says what the caller is told.
+    /// Records a rule breach (Tier 0) that no commit of the caller's would have met. Returns the failure for the
+    /// caller.
     pub fn breach(&self, refusal: Refusal) -> Failure {
         let record =
             RecordViolation { code: refusal.code.as_str().to_owned(), message: refusal.message.clone() };
-        // The refusal stands whether or not that could be written.
+        // The refusal stands even if the record could not be written.
         let _ = self.commit_any(record.into());
         refusal.into()
     }
 
-    /// The first answer to this request, if it was given before, and the revision of the board that knows it.
+    /// The first answer to this request, if there was one, and the revision of the board that has it.
     pub fn answered<O: DeserializeOwned + 'static>(&self) -> Result<Option<(O, u64)>> {
         let Some(key) = &self.request else { return Ok(None) };
         let snapshot = self.store.read(&Needs::Nothing)?;
@@ -109,15 +110,17 @@ impl Context {
         let committed = self.recovering(|| self.propose(&what, request.clone()))?;
         self.tell(&what, &committed);
         if committed.board.rest.intents.iter().any(|intent| !self.machine.works_on_intents(&intent.owner)) {
-            // The caller's change is made; what is left over from others is tried again by the next command.
+            // The caller's change is made; the next command retries work left over from other processes.
             if let Err(failure) = recover::recover(self) {
-                self.narrate(format!("what a dead process left half done could not be ended: {failure}"));
+                self.narrate(format!(
+                    "the unfinished work of a dead process could not be completed: {failure}"
+                ));
             }
         }
         Ok(committed)
     }
 
-    /// What is refused is tried once more if a dead process had left something half done.
+    /// Retries a refused change once, if a dead process had left unfinished work.
     fn recovering<T>(&self, act: impl Fn() -> Result<T, StoreError>) -> Result<T> {
         match act() {
             Err(StoreError::Refused(refusal)) => {
@@ -130,16 +133,16 @@ impl Context {
         }
     }
 
-    /// Asks whether a change would be made to this board, so that no work is done for one that would be refused. Nothing is
-    /// changed for it but the record of a rule breach; what a dead process left half done may be ended.
+    /// Checks whether a change would be made to this board, so that no work is done for a refused one. Writes only
+    /// the record of a rule breach; may finish the work of a dead process.
     pub fn ask(&self, board: &Board, verb: impl Verb + Into<Transition>) -> Result<()> {
         let what = verb.into();
         if self.asked(board, |call| permitted(board, what.verb(), call).is_ok())? {
             return Ok(());
         }
-        // A refusal counts only under the lock: the board or a switch may have changed since it was read.
+        // A refusal counts only under the lock: the board or a switch may have changed since the read.
         self.recovering(|| self.ask_locked(&what))?;
-        // It would be made now, but the caller has read another board, and works by that one.
+        // The change would be made now, but the caller has read another board and works with that one.
         Err(Failure::new(
             ErrorCode::StaleBoard,
             "the board changed while this command ran; nothing was changed",
@@ -147,8 +150,8 @@ impl Context {
         .hint("run the command again"))
     }
 
-    /// Asks for a part of a verb that can be told at once. A refusal that is to be put on record is asked for once more inside
-    /// a commit of the whole.
+    /// Checks a part of a verb early. A refusal that must be recorded is checked again inside a commit of the whole
+    /// verb.
     pub fn ask_early<V: Verb + Into<Transition> + Clone>(
         &self,
         board: &Board,
@@ -157,7 +160,7 @@ impl Context {
     ) -> Result<()> {
         match self.asked(board, part)? {
             Err(refusal) if refusal.code.is_tier0() => self.commit(verb.clone()).map(|_| ()),
-            told => Ok(told?),
+            answer => Ok(answer?),
         }
     }
 
@@ -181,7 +184,7 @@ impl Context {
         Ok(committed)
     }
 
-    /// Whoever begins work with git, or takes it over, holds the lock that says so before the board does.
+    /// A process that starts or takes over git work acquires the lock for it before the board records it.
     fn hold_if_begun(&self, what: &Transition) -> Result<(), StoreError> {
         match what {
             Transition::BeginClaim(BeginClaim { owner, .. })
@@ -193,7 +196,7 @@ impl Context {
         }
     }
 
-    /// A task that is not on the board may be one that finished and left it.
+    /// A task that is not on the board may have been archived.
     fn said_of_archived(&self, refusal: Refusal) -> Failure {
         let id = match (refusal.code, refusal.details.get("task").and_then(|id| id.as_str())) {
             (Code::UnknownTask, Some(id)) => TaskId::new(id).ok(),

@@ -8,7 +8,7 @@ use crate::board::goals::GOAL_SPEC;
 pub const LARGEST_CONFIG: usize = 1024 * 1024;
 
 impl Context {
-    /// What the people of this project decided; defaults where they said nothing.
+    /// The settings of this project; defaults where it sets none.
     pub fn project_config(&self) -> Result<ProjectConfig> {
         let path = self.root().join("liza.yaml");
         let bytes = match read_whole(&path, LARGEST_CONFIG as u64) {
@@ -19,12 +19,12 @@ impl Context {
         read_config(&bytes)
     }
 
-    /// Whether what a spec reference names is there: the goal, or a file inside the repository.
+    /// Whether the target of a spec reference exists: the goal, or a file inside the repository.
     pub fn spec_found(&self, spec_ref: &str) -> Result<bool> {
         Ok(spec_file(spec_ref) == GOAL_SPEC || self.spec_path(spec_ref)?.is_some())
     }
 
-    /// The file inside the repository that a spec reference names, if it is there.
+    /// The file inside the repository that a spec reference names, if it exists.
     pub fn spec_path(&self, spec_ref: &str) -> Result<Option<PathBuf>> {
         let path = spec_file(spec_ref);
         let bad = |why: String| {
@@ -55,7 +55,7 @@ pub fn read_config(bytes: &[u8]) -> Result<ProjectConfig> {
     Ok(config)
 }
 
-/// The file, if it is a regular one reached through real directories only: a link could lead out of the repository.
+/// The file, if it is a regular one reached only through real directories: a link could lead out of the repository.
 pub fn regular_file_inside(root: &Path, relative: &Path) -> Result<Option<PathBuf>, String> {
     let mut at = root.to_owned();
     let parts: Vec<Component<'_>> = relative.components().collect();

@@ -1,4 +1,4 @@
-//! What every use case works with: the repository, the board, who calls and when.
+//! What every use case works with: the repository, the board, the caller and the time.
 
 use std::cell::{Cell, OnceCell};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::store::{Machine, Snapshot, Store};
 use super::error_code::ErrorCode;
 use super::failure::{Failure, failure};
 
-/// Where the copies of a repository's board are, below the common git directory.
+/// The directory of the copies of a repository's board, below the common git directory.
 const WITNESS: &str = "liza";
 
 pub struct Context {
@@ -26,14 +26,14 @@ pub struct Context {
     pub now: Stamp,
     pub request: Option<RequestKey>,
     pub(super) query: OnceCell<Query>,
-    /// A task came to its end, and now too many finished ones stand on the board.
+    /// Whether a task ended and the board now has too many finished tasks.
     pub crowded: Rc<Cell<bool>>,
-    /// Tells people what goes on, as it happens.
+    /// Reports progress to people as it happens.
     pub narrator: Rc<dyn Fn(&str)>,
     pub(super) door: Rc<crate::git::door::Keeper>,
 }
 
-/// Who calls and how, as the command line and the environment say.
+/// The caller's identity and options, from the command line and the environment.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
     pub board_dir: Option<PathBuf>,
@@ -87,14 +87,14 @@ impl Context {
         (self.narrator)(text.as_ref());
     }
 
-    /// Whether a person calls. On a board that cannot be read only what is shown can be gone by.
+    /// Whether a person calls. If the board cannot be read, the shown credentials decide.
     pub fn is_human(&self) -> bool {
         self.credentials.shows_nothing()
             && match self.store.read(&Needs::Nothing) {
                 Ok(snapshot) => {
                     snapshot.board.identify(&self.credentials).is_ok_and(|actor| actor.is_human())
                 }
-                // The locks of runners say it as well.
+                // The locks of runners show it too.
                 Err(_) => match &self.credentials {
                     Credentials::Descendant { of, .. } => {
                         !of.gate
@@ -109,8 +109,8 @@ impl Context {
             }
     }
 
-    /// Refuses what a gate started and what hides its origin: it changes nothing here, neither for somebody nor on liza's
-    /// own account.
+    /// Refuses a process that a gate started, or that hides its origin: it may change nothing here, not even on
+    /// liza's own account.
     pub fn acts_for_somebody(&self) -> Result<(), Refusal> {
         match &self.credentials {
             Credentials::Descendant { of, .. } if of.gate => Err(crate::board::call::of_nobody()),
@@ -129,7 +129,7 @@ impl Context {
         Worktrees::new(&self.repo, self.machine.worktrees(), self.machine.trash())
     }
 
-    /// The epoch the caller believes to hold this task with, if it said so.
+    /// The epoch with which the caller believes to hold this task, if it named one.
     pub fn epoch_of(&self, task: &TaskId) -> Option<u64> {
         self.claim.as_ref().filter(|(claimed, _)| claimed == task).map(|(_, epoch)| *epoch)
     }
@@ -143,13 +143,13 @@ impl Context {
         Ok(self.query.get_or_init(|| query))
     }
 
-    /// What was put into the repository is on disk when this returns.
+    /// Returns when everything written to the repository is on disk.
     pub fn sync(&self) -> Result<(), Failure> {
         let dir = &self.repo.common_dir;
         refs::sync_filesystem(dir).map_err(|error| Failure::io("sync", dir, &error))
     }
 
-    /// Asks something of this board on behalf of the caller, under the switches that are set.
+    /// Runs a query on this board for the caller, under the switches that are set.
     pub fn asked<T>(&self, board: &Board, ask: impl FnOnce(&Call) -> T) -> Result<T, Failure> {
         let actor = board.identify(&self.credentials)?;
         let world = World { switches: self.store.switches()?, ..World::default() };
@@ -168,13 +168,13 @@ impl Context {
         if let Some(warning) = &snapshot.warning {
             self.narrate(warning.clone());
         }
-        // Whoever supervises agents sets an edit aside by reading.
-        self.store.untold().into_iter().for_each(|text| self.narrate(text));
+        // A supervising process sets an edit aside by reading.
+        self.store.take_messages().into_iter().for_each(|text| self.narrate(text));
         Ok(snapshot)
     }
 }
 
-/// What is shown, together with what cannot be hidden.
+/// The shown credentials, together with the descent that a process cannot hide.
 fn descended(shown: Credentials, machine: &Machine) -> Credentials {
     if !cfg!(target_os = "linux") {
         return shown;

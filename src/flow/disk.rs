@@ -1,19 +1,19 @@
-//! A full disk is met before work begins, not in the middle of it.
+//! Detects a full disk before work starts, not in the middle of it.
 
 use super::prelude::*;
 
 impl Context {
-    /// How much is free there and how much should be, if it is too little.
+    /// The free space there and the required space, if it is too little.
     pub fn room_missing(&self, place: &Path) -> Result<Option<(u64, u64)>> {
         let Some(room) = crate::host::room(place) else { return Ok(None) };
         let threshold = self.project_config()?.disk.threshold(room.total);
         Ok((room.free < threshold).then_some((room.free, threshold)))
     }
 
-    /// Refuses to begin anything new while the disk is nearly full. Saving work never asks.
+    /// Refuses to start new work while the disk is nearly full. Saving work does not check.
     pub fn check_disk(&self) -> Result<()> {
         let Some((free, threshold)) = self.room_missing(self.machine.home())? else { return Ok(()) };
-        Err(failure!(ErrorCode::IoDiskLow, "only {} are free where the board is, and less than {} is too little to begin anything new",
+        Err(failure!(ErrorCode::IoDiskLow, "only {} are free where the board is, and new work needs at least {}",
                 bytes(free),
                 bytes(threshold))
         .hint("`liza gc --dry-run` says what can be collected; `disk.min_free_bytes` in liza.yaml sets the limit")

@@ -1,9 +1,9 @@
-//! What changed since the reviews before, found before the lock is taken.
+//! Changes since earlier reviews, determined before the lock is acquired.
 
 use super::prelude::*;
 use crate::board::convergence::Drift;
 
-/// What changed since every commit that an issue was last seen at, and since the last review of another one.
+/// Changes since every commit that an issue was last seen at, and since the last review of another commit.
 pub fn since_reviews(
     ctx: &Context,
     board: &Board,
@@ -24,7 +24,7 @@ pub fn since_reviews(
     let found = feedback.issues.iter().map(|finding| finding.file.as_str());
     let about: Vec<&str> = body.issues.iter().map(|issue| issue.file.as_str()).chain(found).collect();
     let query = ctx.query()?;
-    // A verdict on a commit that is not there is the rule's to refuse; one that went away tells nothing any more.
+    // A rule refuses a verdict on a missing commit; an earlier commit that is gone has no drift.
     let there = |commit: &CommitId| query.has_commit(commit);
     if !there(commit) {
         return Ok(Vec::new());

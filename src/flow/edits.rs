@@ -1,4 +1,4 @@
-//! Edits of the board's file by hand, as people deal with them.
+//! Edits of the board's file by hand: showing, applying and refusing them.
 
 use super::prelude::*;
 use crate::store::edits::Judged;
@@ -13,8 +13,8 @@ pub struct Looked {
 }
 
 impl Context {
-    /// A person's command deals with what was edited by hand: applied or refused, and said. Without a person, or on a board that
-    /// cannot be read, nothing is done.
+    /// A person's command applies or refuses edits by hand, and reports that. Without a person, or on an unreadable
+    /// board, nothing happens.
     pub fn settle_edits(&self) -> Result<()> {
         let waits = match self.store.read(&Needs::Nothing) {
             Ok(snapshot) => {
@@ -30,14 +30,14 @@ impl Context {
         Ok(())
     }
 
-    /// Says what became of edits by hand, whatever became of the command that dealt with them.
+    /// Reports what happened to edits by hand, even if the command failed.
     pub(super) fn say_of_edits<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
-        self.store.untold().into_iter().for_each(|text| self.narrate(text));
+        self.store.take_messages().into_iter().for_each(|text| self.narrate(text));
         outcome
     }
 }
 
-/// Edits that were refused and that no person has seen, by the names that `settle` knows them by.
+/// Refused edits that no person has seen, by the names that `settle` accepts.
 pub fn refused(ctx: &Context) -> Vec<String> {
     ctx.store.refused_names()
 }
@@ -59,7 +59,7 @@ pub fn look(ctx: &Context, board: &Board, file: &str) -> Result<Looked> {
     Ok(Looked { changes, why_not, difference: difference(&base, &edited) })
 }
 
-/// Does with an edit what a person said.
+/// Applies or refuses an edit, as the person decided.
 pub fn settle(ctx: &Context, file: &str, word: Word) -> Result<Settled> {
     ctx.acts_for_somebody()?;
     let settled = ctx.store.settle_edit(file, word, &ctx.credentials, &host::now());
@@ -74,7 +74,7 @@ pub fn settle(ctx: &Context, file: &str, word: Word) -> Result<Settled> {
     }
 }
 
-/// The difference between two boards as files, for a person to look at.
+/// The difference between two boards as files, for a person to read.
 pub fn difference(good: &str, edited: &str) -> String {
     let text = similar::TextDiff::from_lines(good, edited)
         .unified_diff()

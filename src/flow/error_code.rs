@@ -8,12 +8,12 @@ use crate::board::{Class, Code};
 
 macro_rules! codes {
     ($($class:ident { $($variant:ident $name:literal,)* })*) => {
-        /// A refusal of the board's rules, or what commands meet in files, git and processes beside them.
+        /// A refusal by the board's rules, or a failure in files, git and processes.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum ErrorCode { Rule(Code), $($($variant,)*)* }
 
         impl ErrorCode {
-            /// Those of no rule.
+            /// Codes that belong to no rule.
             const OWN: &'static [Self] = &[$($(Self::$variant,)*)*];
 
             pub fn as_str(self) -> &'static str {
@@ -131,7 +131,7 @@ codes! {
 }
 
 impl ErrorCode {
-    /// Why a command ended that this signal stopped.
+    /// The code of a command that this signal ended.
     pub fn of_signal(signal: i32) -> Self {
         match signal {
             signal_hook::consts::SIGTERM => Self::SignalTerminated,
@@ -145,9 +145,9 @@ impl ErrorCode {
         match self {
             Self::GitConflict => 11,
             Self::GitNotLanded => Class::Stale.exit(),
-            // Committed, but nobody knows whether the disk has it.
+            // Committed, but it is unknown whether it is on disk.
             Self::IoDurabilityUnknown => 10,
-            // Ended by a signal, as a shell says it: 128 and its number.
+            // Ended by a signal, as in a shell: 128 plus its number.
             Self::SignalHangup => 129,
             Self::SignalTerminated => 143,
             other => other.class().exit(),
@@ -167,7 +167,7 @@ impl PartialEq<Code> for ErrorCode {
     }
 }
 
-/// The text belongs to no code of this version.
+/// The text is no code of this version.
 #[derive(Debug)]
 pub struct UnknownCode;
 
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_of_a_code_is_its_class() {
+    fn first_word_of_a_code_is_its_class() {
         for code in ErrorCode::OWN {
             let class = format!("{:?}.", code.class()).to_lowercase();
             assert!(code.as_str().starts_with(&class), "{}", code.as_str());

@@ -5,20 +5,20 @@ use super::prepare::topmost_new;
 use crate::board::task::Kind;
 use crate::git::{self, DirtyKind};
 
-/// More paths that a validation makes belong into `.gitignore`.
+/// A validation that makes more files than this should have them in `.gitignore`.
 const MOST_BYPRODUCTS: usize = 50;
 
 /// What is in a worktree.
 pub struct Collected {
     pub evidence: Evidence,
-    /// Files of the task that git ignores, which nothing hands in.
+    /// Ignored files of the task, which are not submitted.
     pub ignored: Vec<String>,
-    /// Those of the files that are not committed which git does not know.
+    /// Untracked files among the uncommitted ones.
     pub untracked: Vec<String>,
 }
 
 impl Collected {
-    /// Files that git does not know and that were not there before a command are the command's, not the agent's.
+    /// New untracked files that appeared while a command ran are the command's, not the agent's.
     pub fn leave_to_command(&mut self, ctx: &Context, before: &Self) -> Result<()> {
         let new: Vec<&String> =
             self.untracked.iter().filter(|path| !before.untracked.contains(path)).collect();
@@ -35,7 +35,7 @@ impl Collected {
     }
 }
 
-/// Looks at the worktree of a task as it is now; the validation is not part of it.
+/// Examines the worktree of a task as it is now, without the validation.
 pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> Result<Collected> {
     let query = ctx.query()?;
     let config = ctx.project_config()?;
@@ -43,7 +43,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
     let integration = integration_head(ctx, board)?;
     let attempt = attempt_of(board, task);
     let base = attempt.map_or(&integration, |attempt| &attempt.base_commit).clone();
-    // A branch that took integration in is judged by its own changes only.
+    // A branch that merged integration is judged by its own changes only.
     let merge_base = query.merge_base(&integration, &head)?.unwrap_or_else(|| base.clone());
     let changed = query.changed_paths(&merge_base, &head)?;
     let kept = changed.iter().filter(|change| change.status != ChangeStatus::Deleted);
@@ -71,7 +71,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
         touched: touched(ctx, board, task, &integration, &head, &files)?,
         contains_base: query.is_ancestor(&base, &head)?,
         tests: config.tests_among(kept),
-        // Asked only of a task that may hold none.
+        // Only for a task that may have none.
         code: match board.task(task).map(|task| task.kind) {
             Some(Kind::Code) | None => Vec::new(),
             Some(_) => config.code_among(changed.iter().map(|change| change.path.as_str())),
@@ -90,7 +90,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
     Ok(Collected { evidence, ignored, untracked })
 }
 
-/// What each agent that is kept to some paths changed of these files.
+/// Which of these files each agent with restricted paths changed.
 fn touched(
     ctx: &Context,
     board: &Board,
@@ -118,8 +118,8 @@ fn touched(
     Ok(found)
 }
 
-/// What somebody changed who found `start` and left `end`. What integration brought in meanwhile is nobody's, except
-/// where he decided a conflict.
+/// What an agent changed that started from `start` and left `end`. Changes merged from integration meanwhile count
+/// for no agent, except where the agent resolved a conflict.
 fn changed_by(
     ctx: &Context,
     integration: &CommitId,
@@ -137,7 +137,7 @@ fn changed_by(
     Ok(differences.into_iter().flat_map(|one| std::iter::once(one.path).chain(one.renamed_from)).collect())
 }
 
-/// How a file that is not committed is named on the board.
+/// How an uncommitted file is shown on the board.
 fn dirty_line(path: &str, kind: DirtyKind) -> String {
     let word = match kind {
         DirtyKind::Staged => "staged",
@@ -150,10 +150,10 @@ fn dirty_line(path: &str, kind: DirtyKind) -> String {
     format!("{path} ({word})")
 }
 
-/// Kept on the board, which every command reads.
+/// Bounded, because every command reads the board.
 const MOST_AUTHORS: usize = 500;
 
-/// Names and mailbox names of everybody who wrote or committed the work, merges of integration left out.
+/// Names and mailbox names of all authors and committers of the work, without merges of integration.
 pub(super) fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<String>> {
     let mut found: Vec<String> = Vec::new();
     for commit in ctx.query()?.commits_between(base, head)? {
@@ -170,13 +170,13 @@ pub(super) fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result
         }
     }
     found.sort();
-    // One that is left out could review his own work.
+    // An author who is left out could review their own work.
     if found.len() > MOST_AUTHORS {
         let count = found.len();
         let what =
             format!("the commits of this branch name {count} people; at most {MOST_AUTHORS} are taken");
         return Err(Failure::new(Code::Limit, what)
-            .hint("make fewer commits of it (`git rebase -i`), or hand it in as several tasks"));
+            .hint("make fewer commits of it (`git rebase -i`), or submit it as several tasks"));
     }
     Ok(found)
 }

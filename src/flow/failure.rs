@@ -1,4 +1,4 @@
-//! What a command answers when it does not succeed: a stable code, what, why, and the next step.
+//! The answer of a failed command: a stable code, what failed, why, and the next step.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ pub struct Failure {
     pub message: String,
     pub hint: Option<String>,
     pub details: Map<String, Value>,
-    /// What the command changed all the same.
+    /// What the command changed nevertheless.
     pub data: Option<Value>,
     pub revision: Option<u64>,
 }
@@ -55,11 +55,11 @@ impl Failure {
 
     pub fn io(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         Self::new(ErrorCode::IoFailed, format!("cannot {doing} {}: {error}", path.display()))
-            .hint("nothing was changed; mend the cause and run the command again")
+            .hint("nothing was changed; fix the cause and run the command again")
     }
 }
 
-/// A failure whose message is written as `format!` takes it.
+/// A failure with a message in `format!` syntax.
 macro_rules! failure {
     ($code:expr, $($message:tt)+) => { Failure::new($code, format!($($message)+)) };
 }
@@ -97,11 +97,11 @@ impl From<StoreError> for Failure {
         let message = error.to_string();
         match error {
             StoreError::Refused(refusal) => (*refusal).into(),
-            StoreError::Busy { waited_seconds, .. } => {
-                Self::new(ErrorCode::BusyLock, format!("{message}; gave up after {waited_seconds} s")).hint(
-                    "wait for it, or look at that process; LIZA_LOCK_TIMEOUT sets the patience in seconds",
-                )
-            }
+            StoreError::Busy { waited_seconds, .. } => Self::new(
+                ErrorCode::BusyLock,
+                format!("{message}; gave up after {waited_seconds} s"),
+            )
+            .hint("wait for it, or look at that process; LIZA_LOCK_TIMEOUT sets the waiting time in seconds"),
             StoreError::Missing(_) => Self::new(ErrorCode::UsageNoBoard, "there is no liza board here")
                 .hint("`liza init \"<goal>\"` in your git repository makes one"),
             StoreError::Invalid { hint, .. } => Self::new(ErrorCode::BoardInvalid, message).hint(hint),
@@ -117,7 +117,7 @@ impl From<StoreError> for Failure {
                     || source.raw_os_error() == Some(rustix::io::Errno::DQUOT.raw_os_error());
                 let code = if full { ErrorCode::IoDiskFull } else { ErrorCode::IoFailed };
                 let message = if full { format!("disk full, nothing changed ({message})") } else { message };
-                Self::new(code, message).hint("nothing was changed; mend the cause and run the command again")
+                Self::new(code, message).hint("nothing was changed; fix the cause and run the command again")
             }
             StoreError::DurabilityUnknown { revision, .. } => {
                 let mut failure = Self::new(ErrorCode::IoDurabilityUnknown, message).hint(
@@ -152,7 +152,7 @@ impl From<GitError> for Failure {
         match error {
             GitError::Missing => Self::new(ErrorCode::GitMissing, message).hint("install git 2.38 or newer"),
             _ => Self::new(ErrorCode::GitFailed, message)
-                .hint("look at the repository with git; the next liza command ends what was left half done"),
+                .hint("look at the repository with git; the next liza command finishes or undoes the work"),
         }
     }
 }
@@ -214,6 +214,6 @@ impl From<DiscoverError> for Failure {
 impl From<ForeignError> for Failure {
     fn from(error: ForeignError) -> Self {
         Self::new(ErrorCode::UsageInput, error.to_string())
-            .hint("mend that place of the input and run the command again; nothing was changed")
+            .hint("fix that part of the input and run the command again; nothing was changed")
     }
 }

@@ -1,9 +1,9 @@
-//! An unused id for a task, out of its title.
+//! An unused id for a task, made from its title.
 
 use super::prelude::*;
 use crate::text::slug;
 
-/// The title as an id, with a number where it is taken. `otherwise` names a task whose title has no Latin letter.
+/// The title as an id, with a number if it is taken. `otherwise` is the name for a title without Latin letters.
 pub fn for_title(ctx: &Context, board: &Board, title: &str, otherwise: &str) -> Result<TaskId> {
     let stem = Some(slug(title)).filter(|name| !name.is_empty()).unwrap_or_else(|| otherwise.to_owned());
     let is_free = |id: &TaskId| {

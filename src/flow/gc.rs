@@ -1,7 +1,7 @@
-//! Collecting what finished work left behind: worktrees, branches, refs, run files, and at last the trash.
+//! Collects what finished work left behind: worktrees, branches, refs, run files, and finally the trash.
 //!
-//! A branch or ref goes only with proof that its work is in integration. Work that did not land is never let go: a
-//! branch of it moves to `refs/liza/attempts`, everything else stays. Emptying the trash is the only deletion of files.
+//! A branch or ref is removed only with proof that its work is in integration. Work that did not land is never
+//! dropped: its branch moves to `refs/liza/attempts`, everything else stays. Only emptying the trash deletes files.
 
 use super::archive::{ended, ended_before};
 use super::prelude::*;
@@ -17,7 +17,7 @@ pub struct GcOptions {
     pub save: bool,
 }
 
-/// What became of one branch or ref, and by what right.
+/// The decision about one branch or ref, and its reason.
 #[derive(Debug, Serialize)]
 pub struct RefDecision {
     #[serde(rename = "ref")]
@@ -25,10 +25,10 @@ pub struct RefDecision {
     pub commit: CommitId,
     pub task: TaskId,
     pub action: Action,
-    /// How it is known that the work landed.
+    /// The proof that the work landed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
-    /// Where work that did not land is kept from now on.
+    /// The ref that keeps work that did not land.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_as: Option<String>,
     pub why: String,
@@ -69,20 +69,20 @@ pub struct Report {
     pub dry_run: bool,
     pub worktrees: PruneReport,
     pub refs: Vec<RefDecision>,
-    /// Tasks whose run files went to the trash.
+    /// Tasks whose run files moved to the trash.
     pub runs: Vec<TaskId>,
-    /// What was deleted from the trash for good.
+    /// Trash entries that were deleted for good.
     pub deleted: Vec<Removed>,
     pub sizes: BTreeMap<&'static str, Size>,
-    /// Bytes that are free now and were not before.
+    /// Bytes freed by this command.
     pub freed: u64,
 }
 
 pub fn gc(ctx: &Context, options: &GcOptions) -> Result<Report> {
-    // What somebody put on the branch past review proves nothing.
+    // Commits that bypassed review prove nothing.
     ctx.integration_in_place(&ctx.read(&Needs::Nothing)?.board)?;
     let before = sizes(ctx);
-    // What this very command moves to the trash is never deleted by it, whatever the clock says.
+    // An entry that this command moves to the trash is never deleted by it, whatever the clock says.
     let old = old_trash(ctx, options.keep_days)?;
     let prune = PruneOptions { dry_run: options.dry_run, save: options.save };
     let worktrees = worktrees::prune(ctx, prune, None)?;
@@ -113,7 +113,7 @@ fn sizes(ctx: &Context) -> BTreeMap<&'static str, u64> {
     ])
 }
 
-/// What the sizes would be: what moves to the trash is freed only when the trash is.
+/// The expected sizes: moving to the trash frees nothing until the trash is emptied.
 fn foreseen(
     ctx: &Context,
     before: &BTreeMap<&'static str, u64>,
@@ -134,7 +134,7 @@ fn foreseen(
     ])
 }
 
-/// The refs liza makes for a task, by what stands after `refs/liza/`.
+/// The refs that liza makes for a task, by the word after `refs/liza/`.
 const TASK_REFS: [&str; 4] = ["attempts", "merges", "submitted", "wip"];
 
 fn collect_refs(
@@ -144,7 +144,7 @@ fn collect_refs(
     known: &mut Known<'_>,
 ) -> Result<Vec<RefDecision>> {
     let present = integration_head(ctx, board)?;
-    // Where liza left it, whatever happened to it since it was looked at.
+    // The value that liza recorded, even if the ref moved since.
     let head = board.rest.integration.head.clone().unwrap_or(present);
     let mut decisions = Vec::new();
     for (name, commit) in
@@ -175,7 +175,7 @@ fn owner(refname: &str) -> Option<(TaskId, Option<String>)> {
     TASK_REFS.contains(&kind).then(|| TaskId::new(id).ok()).flatten().map(|id| (id, None))
 }
 
-/// Whether liza made this branch for the task: a former board or a person may have used the name before.
+/// Whether liza made this branch for the task: an earlier board or a person may have used the name before.
 fn is_own(task: &Task, branch: &str) -> bool {
     task.body().attempts.iter().any(|attempt| attempt.branch == branch)
 }
@@ -218,7 +218,7 @@ fn decide(
     let found = match proof(&ctx.repo, ctx.query()?, &at.commit, head, merge) {
         Ok(found) => found,
         Err(error) => {
-            decision.why = format!("whether it landed cannot be told: {error}");
+            decision.why = format!("liza cannot determine whether it landed: {error}");
             decision.stays = "did not land";
             return Ok(decision);
         }
@@ -250,8 +250,7 @@ fn decide(
     Ok(decision)
 }
 
-/// Makes sure that an attempt's commit is kept under the attempt's own number, where a claim looks for it, and says
-/// under which ref.
+/// Keeps an attempt's commit under the attempt's own number, where a claim looks for it; returns the ref.
 fn keep_attempt(
     ctx: &Context,
     task: &Task,
@@ -268,7 +267,7 @@ fn keep_attempt(
     Ok(refs::keep(&ctx.repo, &name, commit)?)
 }
 
-/// Run files of archived tasks, once they are old enough, go to the trash.
+/// Moves run files of archived tasks to the trash once they are old enough.
 fn collect_runs(ctx: &Context, options: &GcOptions, known: &mut Known<'_>) -> Result<Vec<TaskId>> {
     let mut collected = Vec::new();
     for id in ctx.machine.tasks_with_runs() {
@@ -284,7 +283,7 @@ fn collect_runs(ctx: &Context, options: &GcOptions, known: &mut Known<'_>) -> Re
     Ok(collected)
 }
 
-/// Deletes what has been in the trash for so many days.
+/// Deletes entries that have been in the trash for so many days.
 pub fn empty_trash(ctx: &Context, days: u64, dry_run: bool) -> Result<Vec<Removed>> {
     let old = old_trash(ctx, days)?;
     delete(ctx, old, dry_run)
@@ -294,7 +293,7 @@ fn old_trash(ctx: &Context, days: u64) -> Result<Vec<Removed>> {
     let ahead = clock_ahead(ctx);
     if days > 0 && ahead > days.saturating_mul(86_400) / 2 {
         ctx.narrate(format!(
-            "the clock went ahead by {} days since the last record in the log; nothing in the trash is judged by its age now",
+            "the clock moved {} days ahead since the last record in the log; liza deletes nothing from the trash by age now",
             ahead / 86_400
         ));
         return Ok(Vec::new());
@@ -305,7 +304,7 @@ fn old_trash(ctx: &Context, days: u64) -> Result<Vec<Removed>> {
     Ok(old)
 }
 
-/// Whether something in the trash holds commits of a submodule that nothing else has. It stays, however old.
+/// Whether a trash entry holds commits of a submodule that exist nowhere else. It stays, however old.
 fn is_only_copy(ctx: &Context, removed: &Removed) -> bool {
     let (record, tree) = (removed.path.join(RECORD), removed.path.join(TREE));
     let Some(held) = submodules::only_here(&ctx.repo, &record, &tree) else { return false };
@@ -314,7 +313,7 @@ fn is_only_copy(ctx: &Context, removed: &Removed) -> bool {
 }
 
 /// By how many seconds the wall clock has gained on the steady one since the last record of this boot. A machine that
-/// slept looks the same, so only much of it means something.
+/// slept looks the same, so only a large gain matters.
 fn clock_ahead(ctx: &Context) -> u64 {
     let last = || {
         let length = ctx.store.read(&Needs::Nothing).ok()?.board.journal.length;

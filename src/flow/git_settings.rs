@@ -1,5 +1,5 @@
-//! The settings of git that a person accepted: recorded by `init` and by `liza doctor --accept-git`, compared by `doctor`
-//! and `verify`, and all that liza's own git commands see.
+//! The git settings that a person accepted: recorded by `init` and by `liza doctor --accept-git`, compared by
+//! `doctor` and `verify`, and the only ones that liza's own git commands see.
 
 use crate::git::settings::Settings;
 
@@ -12,26 +12,26 @@ fn keep(ctx: &Context, name: &str, bytes: &[u8]) -> Result<()> {
     Ok(ctx.machine.keep_git_settings(name, bytes)?)
 }
 
-/// The name that the record of what is set now has.
+/// The name of the record of the present settings.
 pub fn present_name(ctx: &Context) -> Result<String> {
     Ok(Settings::of(&ctx.repo)?.record().0)
 }
 
-/// Keeps the record of what is set now, and gives its name.
+/// Keeps the record of the present settings and returns its name.
 pub fn keep_present(ctx: &Context) -> Result<String> {
     let (name, bytes) = Settings::of(&ctx.repo)?.record();
     keep(ctx, &name, &bytes)?;
     Ok(name)
 }
 
-/// What differs from what was accepted; nothing, where all is as it was.
+/// The settings that differ from the accepted ones; empty if none do.
 pub fn changed(ctx: &Context, board: &Board) -> Result<Vec<String>> {
     let now = Settings::of(&ctx.repo)?;
     Ok(accepted_on(&ctx.store, &ctx.machine, board)
         .map_or(Vec::new(), |accepted| now.changed_since(&accepted)))
 }
 
-/// Accepts the hooks that liza has just installed or removed for a person; the rest stays as it was accepted.
+/// Accepts the hooks that liza has just installed or removed for a person; everything else stays as accepted.
 pub fn accept_hooks(ctx: &Context) -> Result<()> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let Some(former) = accepted_on(&ctx.store, &ctx.machine, &board) else { return Ok(()) };
@@ -49,14 +49,14 @@ pub fn accept_hooks(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// What differs from what was accepted, in words.
+/// The differences from the accepted settings, in words.
 pub fn differences(ctx: &Context) -> Result<Vec<String>> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let former = accepted_on(&ctx.store, &ctx.machine, &board).unwrap_or_default();
     Ok(Settings::of(&ctx.repo)?.difference(&former))
 }
 
-/// What differs, in words, and the acceptance of it.
+/// The differences in words, and their acceptance.
 pub fn accept(ctx: &Context) -> Result<(Vec<String>, GitAccepted, u64)> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let now = Settings::of(&ctx.repo)?;

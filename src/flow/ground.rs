@@ -1,4 +1,4 @@
-//! Looks up in the repository what a plan takes for granted: directories, headings of specs, places for tests.
+//! Checks a plan's assumptions against the repository: directories, headings of specs, directories for tests.
 
 use super::attempt::integration_head;
 use super::config_file::regular_file_inside;
@@ -11,10 +11,10 @@ use crate::text::{anchors, nearest};
 
 /// A larger spec is not searched for headings.
 const LARGEST_SPEC: u64 = 1024 * 1024;
-/// So many names of a directory are compared.
+/// How many names of a directory are compared.
 const MOST_NAMES: usize = 1000;
 
-/// What the repository says to each of these tasks. What cannot be looked up is taken to be there.
+/// The problems found for each of these tasks. What cannot be checked counts as existing.
 pub fn of_tasks(ctx: &Context, board: &Board, tasks: &[NewTask]) -> BTreeMap<TaskId, Ground> {
     let (Ok(config), Ok(query), Ok(head)) = (ctx.project_config(), ctx.query(), integration_head(ctx, board))
     else {
@@ -72,7 +72,7 @@ impl Looked<'_> {
         if path.metadata().ok()?.len() > LARGEST_SPEC {
             return None;
         }
-        let known = anchors(&std::fs::read_to_string(&path).ok()?);
+        let known = anchors(&crate::host::plain_text(&path).ok()?);
         if known.iter().any(|one| one.eq_ignore_ascii_case(anchor)) {
             return None;
         }
@@ -80,7 +80,7 @@ impl Looked<'_> {
         Some(LostAnchor { file: file.to_owned(), anchor: anchor.to_owned(), nearest })
     }
 
-    /// The first directory on the way to a path that is neither in the checkout nor on integration.
+    /// The first directory on the way to a path that exists neither in the checkout nor on integration.
     fn no_parent(&self, pattern: &PathPattern) -> Option<NoParent> {
         let text = pattern.as_str();
         let names: Vec<&str> = text.trim_end_matches('/').split('/').collect();
@@ -90,7 +90,7 @@ impl Looked<'_> {
             let missing = format!("{parent}{name}/");
             if !self.is_directory(missing.trim_end_matches('/')) {
                 let near = self.named_like(&parent, name).map(|near| format!("{parent}{near}/"));
-                // That the first tests make their directory is no news.
+                // That the first tests create their directory is no problem.
                 let is_news = near.is_some() || !self.is_test(text);
                 return is_news.then(|| NoParent { path: text.to_owned(), missing, nearest: near });
             }

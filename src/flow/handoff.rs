@@ -1,14 +1,15 @@
-//! What goes with a handoff beside the words of whoever hands off: what git and the board say about the work.
+//! What is added to an agent's handoff: what git and the board record about the work.
 
 use super::prelude::*;
 use crate::board::records::HandoffPackage;
 
-/// So many of each are named; the rest is counted.
+/// How many of each are listed; the rest is counted.
 const FILES: usize = 100;
 const COMMITS: usize = 30;
 const MESSAGES: usize = 20;
 
-/// The handoff with its package. One that cannot be made stops nobody: whoever hands off is about to be gone.
+/// The handoff with its package. If the package cannot be made, the handoff is made without it: the agent is about to
+/// end.
 pub fn filled(ctx: &Context, mut handoff: HandOff) -> HandOff {
     match package(ctx, &handoff.task) {
         Ok(package) => handoff.package = package,
@@ -17,7 +18,7 @@ pub fn filled(ctx: &Context, mut handoff: HandOff) -> HandOff {
     handoff
 }
 
-/// Files, commits, results of tests, open messages and warnings of the attempt that is worked on.
+/// Files, commits, test results, open messages and warnings of the present attempt.
 fn package(ctx: &Context, id: &TaskId) -> Result<Option<HandoffPackage>> {
     let board = ctx.read(&Needs::task(id))?.board;
     let Some(task) = board.task(id) else { return Ok(None) };
@@ -77,7 +78,7 @@ fn package(ctx: &Context, id: &TaskId) -> Result<Option<HandoffPackage>> {
     Ok(Some(package))
 }
 
-/// What liza itself saw of its tests, and whether that was about what stands there now.
+/// What liza itself saw of the tests, and whether that was on the present commit.
 fn results(task: &Task, head: &CommitId) -> Vec<String> {
     let body = task.body();
     let about = |commit: &CommitId| match commit == head {
@@ -100,7 +101,7 @@ fn results(task: &Task, head: &CommitId) -> Vec<String> {
     lines
 }
 
-/// The first of them, and how many more there are.
+/// The first items, and how many more there are.
 fn bounded(all: impl Iterator<Item = String>, most: usize, what: &str) -> Vec<String> {
     let mut all: Vec<String> = all.collect();
     if all.len() > most {

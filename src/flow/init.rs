@@ -1,4 +1,4 @@
-//! Starting a board in somebody's repository without touching what is theirs.
+//! Starts a board in a repository without changing the user's own files.
 
 use super::accounts::{EXPERIMENT_REFS, FORMER_REFS, OUR_REFS, TASK_BRANCHES};
 use super::gates::accepted::definitions;
@@ -33,7 +33,7 @@ pub(super) const AGENT_SPECS: [(&str, &str); 5] = [
 
 pub const EXCLUDES: [&str; 2] = ["/.liza/", "/.worktrees/"];
 
-/// A board that was made, and what was made with it.
+/// A new board, and what was made with it.
 #[derive(Debug, Serialize)]
 pub struct Made {
     #[serde(serialize_with = "crate::text::serialize_path")]
@@ -43,7 +43,7 @@ pub struct Made {
     pub integration_branch: String,
     pub integration_head: CommitId,
     pub created: Vec<String>,
-    /// What was chosen for a liza.yaml that was not there.
+    /// What was chosen for a new liza.yaml.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<Setup>,
     /// Gates that would fit the project, for a liza.yaml that has none.
@@ -62,15 +62,15 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
     }
     let spec = check_spec(ctx, options)?;
     check_rule(ctx, options, &spec)?;
-    let mut told = Vec::new();
-    let head = integration_branch(ctx, &options.integration, &mut told)?;
-    former_refs_aside(ctx, &mut told)?;
+    let mut created = Vec::new();
+    let head = integration_branch(ctx, &options.integration, &mut created)?;
+    former_refs_aside(ctx, &mut created)?;
     ctx.store.make_directories()?;
     ctx.machine.make_directories()?;
     install_texts(ctx)?;
     exclude(ctx)?;
     let proposed = proposal_beside(ctx);
-    let written = install_project_files(ctx, options, &spec, &mut told)?;
+    let written = install_project_files(ctx, options, &spec, &mut created)?;
     crash::point("init.prepared");
     let init = Init {
         goal: options.goal.clone(),
@@ -78,9 +78,10 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
         config: Config::new(&options.integration),
         integration_head: head.clone(),
         git_settings: Some(super::git_settings::keep_present(ctx)?),
+        made_below: ctx.credentials.mark(),
     };
     let mut revision = ctx.store.create(Transition::from(init), &ctx.now)?.revision;
-    // From here on there is a board. Whatever happens to the trial of a gate, it can be repeated by `liza gate run`.
+    // From here on there is a board. If the trial of a gate fails, `liza gate run` can repeat it.
     let setup = match written {
         Some((plan, text)) => Some(plan.try_gates(ctx, &head, text)?),
         None => {
@@ -88,7 +89,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
             None
         }
     };
-    // Gates that stand in liza.yaml by now are a person's.
+    // Gates in a present liza.yaml are a person's.
     if let Some(gates) =
         ctx.project_config().ok().map(|config| definitions(&config)).filter(|gates| !gates.is_empty())
     {
@@ -100,14 +101,14 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
         spec,
         integration_branch: options.integration.clone(),
         integration_head: head,
-        created: told,
+        created,
         setup,
         proposed_gates: proposed,
     };
     Ok((made, revision))
 }
 
-/// Never hides or resets what is there.
+/// Never hides or resets an existing board.
 fn no_board_yet(ctx: &Context) -> Result<()> {
     // An `init` that died before its last step has made no board yet: it may be repeated.
     if (ctx.store.is_untouched() && ctx.store.witnessed_revision().is_none()) || ctx.store.is_unfinished() {
@@ -116,9 +117,9 @@ fn no_board_yet(ctx: &Context) -> Result<()> {
     let what = match ctx.store.read(&Needs::Nothing) {
         Ok(Snapshot { board, .. }) => {
             let (goal, tasks) = (&board.rest.goal.description, board.tasks.len());
-            format!("a board is here already: \"{goal}\", revision {}, {tasks} tasks", board.revision)
+            format!("a board exists already: \"{goal}\", revision {}, {tasks} tasks", board.revision)
         }
-        Err(error) => format!("something is left of a board ({error})"),
+        Err(error) => format!("parts of a board are left ({error})"),
     };
     Err(Failure::new(Code::BoardExists, what)
         .hint("`liza status` shows it, `liza doctor` says what is wrong with it; nothing was changed")
@@ -142,7 +143,7 @@ pub(super) fn check_repository(ctx: &Context, options: &InitOptions) -> Result<(
         && let Some(kind) = host::network_file_system(ctx.root())
     {
         let root = ctx.root().display();
-        return Err(failure!(ErrorCode::IoNetworkFs, "{root} lies on a network file system ({kind})")
+        return Err(failure!(ErrorCode::IoNetworkFs, "{root} is on a network file system ({kind})")
             .hint("locks may not hold there; use a local disk, or --allow-network-fs if you know they do"));
     }
     Ok(())
@@ -151,8 +152,8 @@ pub(super) fn check_repository(ctx: &Context, options: &InitOptions) -> Result<(
 fn check_spec(ctx: &Context, options: &InitOptions) -> Result<String> {
     match &options.spec {
         Some(spec) if ctx.spec_found(spec)? => Ok(spec.clone()),
-        Some(spec) => Err(failure!(Code::Value, "the spec `{spec}` is not there")
-            .hint("write it first, or leave --spec out and fill in the template that `liza init` makes")),
+        Some(spec) => Err(failure!(Code::Value, "the spec `{spec}` does not exist")
+            .hint("write it first, or omit --spec and fill in the template that `liza init` makes")),
         None => {
             ctx.spec_found(DEFAULT_SPEC)?;
             Ok(DEFAULT_SPEC.to_owned())
@@ -160,7 +161,7 @@ fn check_spec(ctx: &Context, options: &InitOptions) -> Result<String> {
     }
 }
 
-/// Asks the rule before anything is made: what it refuses leaves nothing behind.
+/// Checks the rule before anything is made: a refused `init` leaves nothing behind.
 fn check_rule(ctx: &Context, options: &InitOptions, spec: &str) -> Result<()> {
     let head = ctx.query()?.head_commit()?;
     let init = Init {
@@ -169,33 +170,34 @@ fn check_rule(ctx: &Context, options: &InitOptions, spec: &str) -> Result<()> {
         config: Config::new(&options.integration),
         integration_head: head.ok_or_else(|| Failure::new(ErrorCode::GitNoCommit, "HEAD names no commit"))?,
         git_settings: None,
+        made_below: None,
     };
     let world = World::default();
     let call = Call::new(Actor::Human, &ctx.now, &world);
     Ok(Verb::check(&init, &Board::nothing(), &call)?)
 }
 
-/// Makes the branch from HEAD, or takes the one that is there. The checkout is not touched.
-pub(super) fn integration_branch(ctx: &Context, branch: &str, told: &mut Vec<String>) -> Result<CommitId> {
+/// Makes the branch from HEAD, or uses the existing one. Does not change the checkout.
+pub(super) fn integration_branch(ctx: &Context, branch: &str, created: &mut Vec<String>) -> Result<CommitId> {
     let refname = refs::of_branch(branch)?;
     let query = ctx.query()?;
     if let Some(head) = query.head_of_branch(branch)? {
-        told.push(format!("branch {branch} (was there, at {})", head.short()));
+        created.push(format!("branch {branch} (was there, at {})", head.short()));
         return Ok(head);
     }
     let head =
         query.head_commit()?.ok_or_else(|| Failure::new(ErrorCode::GitNoCommit, "HEAD names no commit"))?;
     match refs::update(&ctx.repo, &refname, &head, Expected::Absent) {
-        Ok(()) => told.push(format!("branch {branch} from HEAD ({})", head.short())),
+        Ok(()) => created.push(format!("branch {branch} from HEAD ({})", head.short())),
         Err(RefError::Taken { at, .. }) => return Ok(at),
         Err(error) => return Err(error.into()),
     }
     Ok(head)
 }
 
-/// What a former board kept under refs stays reachable, out of the way of the refs this board will make. Branches that
-/// are called like a task's stay where they are, noted, so that nobody takes them for this board's.
-fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<()> {
+/// Moves the refs of a former board aside, so that they stay reachable and do not collide with this board's. Branches
+/// named like a task's stay where they are and are noted, so that they do not count as this board's.
+fn former_refs_aside(ctx: &Context, created: &mut Vec<String>) -> Result<()> {
     let mut all = refs::list(&ctx.repo, OUR_REFS)?;
     // Runs of experiments belong to no board.
     all.retain(|(name, _)| !name.starts_with(EXPERIMENT_REFS));
@@ -225,7 +227,7 @@ fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<()> {
         })
         .collect();
     refs::rename_all(&ctx.repo, &moves)?;
-    told.push(format!("{} of a former board, now under {home}", plural(moves.len(), "ref")));
+    created.push(format!("{} of a former board, now under {home}", plural(moves.len(), "ref")));
     Ok(())
 }
 
@@ -246,7 +248,7 @@ pub(super) fn install_texts(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Which of the lines that keep our directories out of the user's `git status` are missing.
+/// Which of the lines that keep liza's directories out of the user's `git status` are missing.
 pub fn missing_excludes(ctx: &Context) -> Result<Vec<&'static str>> {
     let text = exclude_text(ctx)?;
     Ok(EXCLUDES.into_iter().filter(|line| !text.lines().any(|known| known.trim() == *line)).collect())
@@ -256,17 +258,17 @@ fn exclude_text(ctx: &Context) -> Result<String> {
     Ok(String::from_utf8_lossy(&excluded(ctx)?.1).into_owned())
 }
 
-/// Git's exclude file of this repository, and what it says.
+/// Git's exclude file of this repository, and its content.
 pub(super) fn excluded(ctx: &Context) -> Result<(PathBuf, Vec<u8>)> {
     let path = ctx.repo.common_dir.join("info/exclude");
-    match fs::read(&path) {
+    match host::read_plain(&path) {
         Ok(bytes) => Ok((path, bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((path, Vec::new())),
         Err(error) => Err(Failure::io("read", &path, &error)),
     }
 }
 
-/// Adds what is missing, in a file that git never commits.
+/// Adds the missing lines to a file that git never commits.
 pub fn exclude(ctx: &Context) -> Result<()> {
     let missing = missing_excludes(ctx)?;
     if missing.is_empty() {
@@ -286,7 +288,7 @@ pub fn exclude(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Gates for a `liza.yaml` that is there and has none: that file is not ours to write into.
+/// Gates for an existing `liza.yaml` without gates: liza does not write into that file.
 fn proposal_beside(ctx: &Context) -> Option<String> {
     fs::symlink_metadata(ctx.root().join("liza.yaml")).ok()?;
     let kinds = propose::kinds_in(ctx.root());
@@ -295,7 +297,7 @@ fn proposal_beside(ctx: &Context) -> Option<String> {
     (has_none && !ways.is_empty()).then(|| propose::yaml(&ways))
 }
 
-/// What the person asked for, in a `liza.yaml` that is there; its gates are accepted with the board.
+/// The requested settings, in an existing `liza.yaml`; its gates are accepted with the board.
 fn wanted_settings(ctx: &Context, wanted: &Wanted) -> Result<()> {
     if let Some(provider) = &wanted.provider {
         settings::change(ctx, "provider", provider)?;
@@ -306,12 +308,13 @@ fn wanted_settings(ctx: &Context, wanted: &Wanted) -> Result<()> {
     Ok(())
 }
 
-/// Writes what is missing: `liza.yaml`, and the template of the spec. Returns what it wrote of the former, its gates not tried.
+/// Writes missing files: `liza.yaml`, and the template of the spec. Returns what it wrote of the former, its gates
+/// not tried.
 pub(super) fn install_project_files(
     ctx: &Context,
     options: &InitOptions,
     spec: &str,
-    told: &mut Vec<String>,
+    created: &mut Vec<String>,
 ) -> Result<Option<(Plan, String)>> {
     let config = ctx.root().join("liza.yaml");
     let mut written = None;
@@ -319,7 +322,7 @@ pub(super) fn install_project_files(
         let plan = Plan::new(ctx.root(), &options.wanted);
         let text = plan.untried();
         write_shared(ctx, &config, &text)?;
-        told.push("liza.yaml (provider, team and gates; yours to edit)".to_owned());
+        created.push("liza.yaml (provider, team and gates; yours to edit)".to_owned());
         written = Some((plan, text));
     }
     if options.spec.is_none() && !ctx.spec_found(spec)? {
@@ -328,21 +331,22 @@ pub(super) fn install_project_files(
             fs::create_dir_all(parent).map_err(|error| Failure::io("make", parent, &error))?;
         }
         write_shared(ctx, &path, &vision_of(&options.goal))?;
-        told.push(format!("{spec} (a template; agents get the goal's text until you fill it in)"));
+        created.push(format!("{spec} (a template; agents get the goal's text until you fill it in)"));
     }
     Ok(written)
 }
 
-/// A file of the user's project: ordinary rights, there whole or not at all, and never over one that is there.
+/// A file of the user's project: ordinary permissions, written completely or not at all, and never over an existing
+/// one.
 fn write_shared(ctx: &Context, path: &Path, text: &str) -> Result<()> {
-    // Made in our own directory: the user's would show what a dead process left.
+    // Made in liza's own directory: in the user's, a dead process would leave a visible file.
     let temp = ctx.machine.scratch_file(path.file_name().unwrap_or_default());
     let _ = fs::remove_file(&temp);
     let made = fs::write(&temp, text)
         .and_then(|()| fs::File::open(&temp)?.sync_all())
         .map_err(|error| Failure::io("write", &temp, &error));
     crash::point("init.file");
-    // A link, unlike a rename, leaves alone what somebody else put there meanwhile.
+    // A link, unlike a rename, does not replace a file that appeared meanwhile.
     let linked =
         made.and_then(|()| fs::hard_link(&temp, path).map_err(|error| Failure::io("create", path, &error)));
     let _ = fs::remove_file(&temp);

@@ -1,8 +1,8 @@
-//! The signals that ask this process to end. While somebody listens he decides what is done; otherwise they end it as they end
-//! any program.
+//! The signals that ask this process to end. While a listener exists, it decides what happens; otherwise they end the
+//! process as usual.
 //!
-//! Handlers stay once they are there, so this is one for the whole process: a handler that is taken away does not bring the
-//! default action back.
+//! Handlers stay once installed, so there is one set for the whole process: removing a handler does not restore the
+//! default action.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,12 +12,12 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::prelude::*;
 
 struct Listening {
-    /// The last signal that came while somebody listened; none is 0.
+    /// The last signal that came while a listener existed; 0 for none.
     asked: Arc<AtomicUsize>,
-    /// Nobody listens, and nobody else has handlers of his own.
-    nobody: Arc<AtomicBool>,
+    /// Whether no listener exists, and no other code has its own handlers.
+    unheard: Arc<AtomicBool>,
     listeners: Mutex<usize>,
-    /// This process has handlers of its own for these signals, and does not end by them.
+    /// Whether this process has its own handlers for these signals, and does not end by them.
     handled: AtomicBool,
 }
 
@@ -25,43 +25,43 @@ fn listening() -> &'static Listening {
     static ONE: OnceLock<Listening> = OnceLock::new();
     ONE.get_or_init(|| Listening {
         asked: Arc::default(),
-        nobody: Arc::default(),
+        unheard: Arc::default(),
         listeners: Mutex::new(0),
         handled: AtomicBool::new(false),
     })
 }
 
-/// The handlers are there from the first listener on.
+/// The handlers are installed by the first listener.
 fn install() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {
         let one = listening();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let number = usize::try_from(signal).unwrap_or_default();
-            let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&one.nobody));
+            let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&one.unheard));
             let _ = signal_hook::flag::register_usize(signal, Arc::clone(&one.asked), number);
         }
     });
 }
 
-/// Somebody else in this process has handlers of his own for them, for as long as it lives.
+/// Other code in this process has its own handlers for these signals, for as long as the process lives.
 pub fn leave_to_others() {
     let one = listening();
     let _listeners = one.listeners.lock().unwrap_or_else(PoisonError::into_inner);
     one.handled.store(true, Ordering::SeqCst);
-    one.nobody.store(false, Ordering::SeqCst);
+    one.unheard.store(false, Ordering::SeqCst);
 }
 
-/// Listens for as long as it lives.
+/// Listens until dropped.
 pub struct Interruption(());
 
 impl Interruption {
     pub fn listen() -> Self {
         let one = listening();
         let mut listeners = one.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        one.nobody.store(false, Ordering::SeqCst);
+        one.unheard.store(false, Ordering::SeqCst);
         install();
-        // Whoever goes on after a signal has dealt with it.
+        // A command that continues after a signal has handled it.
         if *listeners == 0 && one.handled.load(Ordering::SeqCst) {
             one.asked.store(0, Ordering::SeqCst);
         }
@@ -69,7 +69,7 @@ impl Interruption {
         Self(())
     }
 
-    /// The signal that came, if one did.
+    /// The signal that came, if any.
     pub fn signal(&self) -> Option<i32> {
         signal()
     }
@@ -81,23 +81,23 @@ impl Drop for Interruption {
         let mut listeners = one.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         *listeners = listeners.saturating_sub(1);
         if *listeners == 0 && !one.handled.load(Ordering::SeqCst) {
-            one.nobody.store(true, Ordering::SeqCst);
+            one.unheard.store(true, Ordering::SeqCst);
         }
     }
 }
 
-/// The signal that came while somebody listened.
+/// The signal that came while a listener existed.
 pub fn signal() -> Option<i32> {
     i32::try_from(listening().asked.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0)
 }
 
-/// Does something that may take long and asks nobody: meanwhile a signal ends this process, as it would if nobody listened.
+/// Runs long work that checks for no signal: meanwhile a signal ends this process, as it would without a listener.
 pub fn as_usual<T>(act: impl FnOnce() -> T) -> T {
     let one = listening();
     let handled = one.handled.load(Ordering::SeqCst);
     if !handled {
-        one.nobody.store(true, Ordering::SeqCst);
-        // One that came before is not to wait for it either.
+        one.unheard.store(true, Ordering::SeqCst);
+        // An earlier signal must not wait for it either.
         if let Some(signal) = signal() {
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
@@ -105,12 +105,12 @@ pub fn as_usual<T>(act: impl FnOnce() -> T) -> T {
     let done = act();
     let listeners = one.listeners.lock().unwrap_or_else(PoisonError::into_inner);
     if *listeners > 0 {
-        one.nobody.store(false, Ordering::SeqCst);
+        one.unheard.store(false, Ordering::SeqCst);
     }
     done
 }
 
-/// What a command answers that was ended by it: each signal has an exit code of its own.
+/// The failure of a command that a signal ended: each signal has its own exit code.
 pub fn failure(what: &str) -> Failure {
     let (code, word) = match signal() {
         Some(SIGTERM) => (ErrorCode::SignalTerminated, "terminated"),

@@ -1,4 +1,4 @@
-//! What an agent's session left in its worktree, and the checkouts that are made for agents without a task.
+//! What an agent's session left in its worktree, and the checkouts for agents without a task.
 
 use super::accounts::PLANS;
 use super::attempt::keep_now;
@@ -7,32 +7,32 @@ use crate::git::locks;
 
 const LONGEST_LEFT_OUT: usize = 500;
 
-/// What stands in the worktree of a claim.
+/// The state of a claim's worktree.
 #[derive(Debug, Default)]
 pub struct Leftovers {
-    /// Commits beyond what was handed out.
+    /// Whether it has commits since the claim.
     pub committed: bool,
-    /// Not committed; the first of them.
+    /// The first uncommitted files.
     pub uncommitted: Vec<String>,
-    /// The ref that keeps what is not committed.
+    /// The ref that keeps the uncommitted work.
     pub kept_as: Option<String>,
-    /// What is not committed and could not be kept either, and why.
+    /// Uncommitted work that could not be kept, and why.
     pub left_out: Option<String>,
     pub has_checkpoint: bool,
-    /// Names all of the content: two sessions with the same one have changed nothing in between.
+    /// Identifies the whole content: if two sessions have the same, nothing changed in between.
     pub fingerprint: String,
-    /// The worktree is gone or is none any more.
+    /// Why the worktree is gone or unusable.
     pub lost: Option<String>,
 }
 
 impl Leftovers {
-    /// Everything is committed, and was announced.
+    /// Whether everything is committed, and was announced by a checkpoint.
     pub fn is_ready_to_submit(&self) -> bool {
         self.committed && self.has_checkpoint && self.uncommitted.is_empty()
     }
 }
 
-/// Looks at the worktree and keeps what is not committed. To be called when nobody works there any more.
+/// Examines the worktree and keeps uncommitted work. To be called when no process works there any more.
 pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let board = &snapshot.board;
@@ -47,7 +47,7 @@ pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers> {
         }
     };
     locks::clear_dead(&path, &git_dir(ctx, &path));
-    // First of all it is saved: whatever cannot be told afterwards costs nobody's work.
+    // Save first: if a later step fails, no work is lost.
     match keep_now(ctx, board, task) {
         Ok(None) => {}
         Ok(Some(kept)) => {
@@ -63,14 +63,14 @@ pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers> {
         (None, _) => true,
         (Some(_), Err(_)) => false,
     };
-    // Of what cannot be told nobody says that it has changed.
+    // A state that cannot be determined does not count as changed.
     found.fingerprint = content::fingerprint(&path, &super::prepared::not_work(board, task))
         .map(|now| named(&now.head, &now.tree, found.has_checkpoint))
         .unwrap_or_default();
     Ok(found)
 }
 
-/// What git says of files is as long as there are files.
+/// Git's messages about files are as long as the list of files.
 fn in_one_line(said: &str) -> Option<String> {
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     (!lines.is_empty()).then(|| clipped(&lines.join("; "), LONGEST_LEFT_OUT).into_owned())
@@ -80,7 +80,7 @@ fn named(head: &CommitId, tree: &CommitId, has_checkpoint: bool) -> String {
     format!("{head} {tree} {has_checkpoint}")
 }
 
-/// The [`Leftovers::fingerprint`] of a worktree in which nothing happened since it was handed out.
+/// The [`Leftovers::fingerprint`] of a worktree that is unchanged since the claim.
 pub fn as_handed_out(ctx: &Context, task: &TaskId) -> Option<String> {
     let snapshot = ctx.read(&Needs::task(task)).ok()?;
     let body = snapshot.board.task(task)?.body();
@@ -88,7 +88,7 @@ pub fn as_handed_out(ctx: &Context, task: &TaskId) -> Option<String> {
     Some(named(&handed_out.head, &handed_out.tree, current_checkpoint(body).is_some()))
 }
 
-/// A detached checkout of integration for a planner to read: nobody works in the user's own.
+/// A detached checkout of integration for a planner to read: no agent works in the user's own.
 pub fn plan_checkout(ctx: &Context, board: &Board, agent: &AgentId) -> Result<PathBuf> {
     let commit = integration_head(ctx, board)?;
     let dir = ctx.machine.worktrees().join(PLANS);
@@ -102,16 +102,16 @@ pub fn plan_checkout(ctx: &Context, board: &Board, agent: &AgentId) -> Result<Pa
     )
 }
 
-/// The git directory of one worktree alone.
+/// The git directory of one worktree.
 pub fn git_dir(ctx: &Context, worktree: &Path) -> PathBuf {
-    let linked = fs::read_to_string(worktree.join(".git"))
+    let linked = host::plain_text(&worktree.join(".git"))
         .ok()
         .and_then(|text| text.trim().strip_prefix("gitdir: ").map(PathBuf::from));
     linked.unwrap_or_else(|| ctx.repo.common_dir.clone())
 }
 
-/// Whom git names as the author: the identity configured for the repository, or the agent where none is configured. It is
-/// always passed on, because some agent commands hide git's settings from the commands they run.
+/// The author for git: the identity configured for the repository, or the agent if there is none. It is always passed
+/// on, because some agent commands hide git's settings from the commands they run.
 pub fn author(ctx: &Context, agent: &AgentId) -> Result<Vec<(&'static str, String)>> {
     let configured = ctx.query()?.identity();
     let (name, email) = if configured == crate::git::Identity::fallback() {

@@ -1,5 +1,5 @@
-//! Messages beside sending them: what an agent is told of them at its next call, and the conversations of the past, which
-//! the log has when the board has let go of them.
+//! Messages: what an agent is shown of them at its next call, and past conversations, which the log has when the
+//! board no longer has them.
 
 use std::collections::VecDeque;
 
@@ -8,25 +8,25 @@ use crate::board::MessageId;
 use crate::board::records::message_number;
 use crate::text::shown;
 
-/// Orders that wait are all told in full: nothing anybody else sends keeps them away. Of the calls for help, so many are
-/// told in full, and of the others so many named.
-const TOLD: usize = 3;
+/// Waiting orders are all shown in full: other messages cannot hide them. Of the calls for help, this many are shown
+/// in full, and of the others this many are named.
+const SHOWN: usize = 3;
 const NAMED: usize = 3;
-/// Most messages of a thread that are shown: the beginning and the newest.
+/// Most messages of a thread that are shown: the start and the newest.
 const LONGEST_THREAD: usize = 200;
 
-/// What waits for the agent that calls, in words; nothing for people, who look when they like.
+/// The messages waiting for the calling agent, in words; none for people, who look when they like.
 ///
-/// It is told with every call until the agent reads its inbox or is shown it in a prompt: the board marks nothing here.
-/// That would be a commit for every call, and the signs of life that a runner gives in the agent's name (heartbeats,
-/// renewals) prove that nobody has seen anything.
+/// They are shown with every call until the agent reads its inbox or gets them in a prompt: this marks nothing on the
+/// board. That would be a commit for every call, and the heartbeats and renewals that a runner sends in the agent's
+/// name do not prove that the agent has seen anything.
 pub fn waiting(ctx: &Context) -> Option<String> {
     let board = ctx.store.read(&Needs::Nothing).ok()?.board;
     let Ok(Actor::Agent { id, .. }) = board.identify(&ctx.credentials) else { return None };
-    told(&board, &id)
+    unseen_text(&board, &id)
 }
 
-fn told(board: &Board, id: &AgentId) -> Option<String> {
+fn unseen_text(board: &Board, id: &AgentId) -> Option<String> {
     let unseen = board.unseen_by(id);
     if unseen.is_empty() {
         return None;
@@ -36,13 +36,13 @@ fn told(board: &Board, id: &AgentId) -> Option<String> {
         unseen.iter().partition(|message| message.kind.is_order());
     let (calls, other): (Vec<&Message>, Vec<&Message>) =
         rest.into_iter().partition(|message| message.kind == MessageKind::Escalate);
-    for message in orders.iter().chain(calls.iter().take(TOLD)) {
+    for message in orders.iter().chain(calls.iter().take(SHOWN)) {
         lines.push(headline(message));
-        // The mark keeps any line of it from passing for one of liza's.
+        // The mark keeps its lines from looking like liza's.
         lines.extend(shown(message.body.trim()).lines().map(|line| format!("    | {line}")));
     }
     lines.extend(other.iter().take(NAMED).map(|message| headline(message)));
-    let more = calls.len().saturating_sub(TOLD) + other.len().saturating_sub(NAMED);
+    let more = calls.len().saturating_sub(SHOWN) + other.len().saturating_sub(NAMED);
     if more > 0 {
         lines.push(format!("  and {more} more"));
     }
@@ -50,7 +50,7 @@ fn told(board: &Board, id: &AgentId) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// A message in a line.
+/// A message in one line.
 fn headline(message: &Message) -> String {
     let task = message.task_id.as_ref().map_or(String::new(), |task| format!(" on {task}"));
     let answer = if message.is_unanswered() { ", wants an answer" } else { "" };
@@ -78,7 +78,7 @@ impl Wanted {
     }
 }
 
-/// Messages in the order they were sent, and how many older ones that fit are not among them.
+/// Messages in the order they were sent, and how many older matching ones are left out.
 #[derive(Debug)]
 pub struct Conversation {
     pub messages: Vec<Message>,
@@ -86,12 +86,12 @@ pub struct Conversation {
     pub revision: u64,
 }
 
-/// The newest messages that are wanted: of the board, or of all there were.
+/// The newest matching messages: of the board, or of all that ever existed.
 pub fn list(ctx: &Context, wanted: &Wanted, all: bool, most: usize) -> Result<Conversation> {
     let needs = wanted.task.as_ref().map_or(Needs::Nothing, Needs::task);
     let board = ctx.read(&needs)?.board;
     let mut newest = Newest { most, left_out: 0, messages: VecDeque::new() };
-    // What was submitted and judged stands between the words about it.
+    // Submissions and verdicts appear between the messages about them.
     let mut acts: VecDeque<Message> = match &wanted.task {
         Some(id) => match board.task(id) {
             Some(task) => acts_of(task),
@@ -119,8 +119,8 @@ pub fn list(ctx: &Context, wanted: &Wanted, all: bool, most: usize) -> Result<Co
     Ok(newest.into_conversation(board.revision))
 }
 
-/// The submissions of a task and the verdicts on them, in the form of messages. Nobody sent them and nobody has to read them:
-/// they are what the history and the reviews of the task say.
+/// The submissions of a task and the verdicts on them, in the form of messages. No agent sent them or has to read
+/// them: they come from the history and the reviews of the task.
 fn acts_of(task: &Task) -> VecDeque<Message> {
     let body = task.body();
     let act =
@@ -177,7 +177,7 @@ fn acts_of(task: &Task) -> VecDeque<Message> {
     acts.into()
 }
 
-/// The message with this id, wherever it is.
+/// The message with this id, on the board or in the log.
 pub fn find(ctx: &Context, id: &MessageId) -> Result<Message> {
     let board = ctx.read(&Needs::Nothing)?.board;
     if let Some(message) = board.rest.messages.iter().find(|message| message.id == id.as_str()) {
@@ -197,14 +197,14 @@ fn unknown(id: &MessageId) -> Failure {
         .hint("`liza message list --all` shows every message there was")
 }
 
-/// Everything that was written in reply to the first message of its thread, from whichever of them it is asked.
+/// All messages of a thread, from any message of it.
 pub fn thread(ctx: &Context, id: &MessageId) -> Result<Conversation> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let past = Past::read(ctx, &board)?;
     let mut root = message_number(id.as_str())
         .filter(|number| past.parents.contains_key(number))
         .ok_or_else(|| unknown(id))?;
-    // What is replied to is older, so this comes to an end.
+    // A reply is younger than its message, so this ends.
     while let Some(parent) = past.parent(root) {
         root = parent;
     }
@@ -244,11 +244,11 @@ impl Newest {
     }
 }
 
-/// Every message there was, by its number: what each replies to. The texts are read again when they are wanted, so that
-/// however long the log is, only numbers are held.
+/// Every message that ever existed, by number: what each replies to. The texts are read again when needed, so that
+/// only numbers are held, however long the log is.
 struct Past {
     parents: BTreeMap<u64, Option<u64>>,
-    /// The number of the first message that the log has.
+    /// The number of the first message in the log.
     first: u64,
 }
 
@@ -260,8 +260,8 @@ impl Past {
             replies
                 .extend(record.what.verb().drafts().iter().map(|draft| parent(draft.in_reply_to.as_ref())));
         })?;
-        // Numbers are given one after the other, and the newest message never leaves the board: the log, which has no
-        // numbers, is counted from its end.
+        // Numbers are consecutive, and the newest message never leaves the board: the log, which has no numbers, is
+        // counted from its end.
         let last = board.rest.messages.iter().map(Message::number).max().unwrap_or(0);
         let first = (last + 1).saturating_sub(replies.len() as u64).max(1);
         let mut parents: BTreeMap<u64, Option<u64>> = (first..).zip(replies).collect();
@@ -271,15 +271,15 @@ impl Past {
         Ok(Self { parents, first })
     }
 
-    /// What a message replies to, if that is known and older.
+    /// The message that this one replies to, if known and older.
     fn parent(&self, number: u64) -> Option<u64> {
         let parent = self.parents.get(&number).copied().flatten()?;
         (parent < number && self.parents.contains_key(&parent)).then_some(parent)
     }
 
-    /// Shows every message in the order of their numbers: as the board has it, or else as the log has it.
+    /// Passes every message on by number: as the board has it, or else as the log has it.
     fn each(&self, ctx: &Context, board: &Board, see: &mut dyn FnMut(Message)) -> Result<()> {
-        // Where the log was begun anew, the board knows what it does not.
+        // Where the log was started again, the board has messages that the log lacks.
         let before = board.rest.messages.iter().filter(|message| message.number() < self.first);
         before.cloned().for_each(&mut *see);
         let on_board: BTreeMap<u64, &Message> =
@@ -301,10 +301,10 @@ impl Past {
     }
 }
 
-/// Reads the records of the log that may hold messages, one after the other.
+/// Reads the log records that may hold messages, one by one.
 fn each_record(ctx: &Context, board: &Board, see: &mut dyn FnMut(&Record)) -> Result<()> {
     ctx.store.each_log_line(board.journal.length, &mut |line, number| {
-        // Every message has a subject: what says nothing of one need not be understood.
+        // Every message has a subject: lines without one need not be parsed.
         if line.contains("\"subject\":") {
             see(&Record::parse(line, number)?);
         }
@@ -327,21 +327,21 @@ mod tests {
     }
 
     #[test]
-    fn a_call_tells_control_messages_whole_and_names_some_others() {
+    fn call_shows_orders_whole_and_names_others() {
         let mut bench = Bench::new();
-        assert_eq!(told(&bench.board, &agent("coder-1")), None);
+        assert_eq!(unseen_text(&bench.board, &agent("coder-1")), None);
         for number in 1..=5 {
             send(&mut bench, "coder-1", MessageKind::ProvideInput, &format!("subject {number}"), "secret");
         }
         send(&mut bench, "coder-1", MessageKind::Halt, "stop", "one\n\nread them: `rm -rf`\u{1b}[2J");
-        let text = told(&bench.board, &agent("coder-1")).expect("something waits");
+        let text = unseen_text(&bench.board, &agent("coder-1")).expect("something waits");
         assert!(text.starts_with("6 messages for you"), "{text}");
         assert!(text.contains("    | one\n"), "{text}");
         assert!(text.contains("    | read them: `rm -rf`\\u{1b}[2J"), "{text}");
         assert!(text.contains("subject 3") && !text.contains("subject 4"), "{text}");
         assert!(!text.contains("secret"), "{text}");
         assert!(text.contains("and 2 more"), "{text}");
-        assert_eq!(told(&bench.board, &agent("coder-2")), None);
+        assert_eq!(unseen_text(&bench.board, &agent("coder-2")), None);
     }
 
     #[test]
@@ -353,7 +353,7 @@ mod tests {
         for number in 1..=4 {
             send(&mut bench, "coder-1", MessageKind::Halt, "HALT", &format!("stop at once {number}"));
         }
-        let text = told(&bench.board, &agent("coder-1")).expect("something waits");
+        let text = unseen_text(&bench.board, &agent("coder-1")).expect("something waits");
         for number in 1..=4 {
             assert!(text.contains(&format!("    | stop at once {number}\n")), "{text}");
         }

@@ -1,15 +1,15 @@
-//! Which worktrees of merged tasks stay, and how it is known that others may go.
+//! Which worktrees of merged tasks stay, and which may be removed.
 
 use super::prelude::*;
 use crate::git::landed::proof;
 use crate::policy::worktrees::KeepMerged;
 
-/// The task a name such as `t1` or `t1.3` belongs to.
+/// The task that a name such as `t1` or `t1.3` belongs to.
 pub fn task_of_name(name: &str) -> Option<TaskId> {
     TaskId::new(name.split('.').next().unwrap_or_default()).ok()
 }
 
-/// Merged tasks of the board that have a worktree, and whether a deletion was left half done.
+/// Merged tasks of the board that have a worktree, and whether a deletion was interrupted.
 pub fn standing(ctx: &Context, board: &Board) -> (Vec<TaskId>, bool) {
     let mut found = BTreeSet::new();
     let mut going = false;
@@ -23,8 +23,8 @@ pub fn standing(ctx: &Context, board: &Board) -> (Vec<TaskId>, bool) {
     (found.into_iter().filter(is_merged).collect(), going)
 }
 
-/// The merged tasks whose worktrees stay. The bodies of merged tasks that have one must be loaded; without `keep_merged` it is
-/// every task.
+/// The merged tasks whose worktrees stay. The bodies of merged tasks that have one must be loaded; without
+/// `keep_merged` it is every task.
 pub fn newest_merged(ctx: &Context, board: &Board) -> Result<Vec<TaskId>> {
     let (mut standing, _) = standing(ctx, board);
     let KeepMerged::Newest(keep) = ctx.project_config()?.worktrees.keep_merged else { return Ok(standing) };
@@ -46,7 +46,7 @@ pub fn has_landed(ctx: &Context, board: &Board, task: &Task, head: &CommitId) ->
     Ok(proof(&ctx.repo, ctx.query()?, head, integration, merge).ok().flatten().is_some())
 }
 
-/// Ends deletions that a process did not survive. The caller holds the lock on worktrees.
+/// Finishes deletions of a process that died. The caller holds the worktrees lock.
 pub fn finish_deletions(ctx: &Context) -> Result<()> {
     let home = ctx.machine.worktrees();
     ctx.worktrees().finish_deletions(home)?;

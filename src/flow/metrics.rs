@@ -12,7 +12,7 @@ pub struct Everything {
 }
 
 impl Everything {
-    /// What cannot be read of the archive is said and left out.
+    /// Files of the archive that cannot be read are reported and left out.
     pub fn read(ctx: &Context) -> Result<Self> {
         let board = ctx.read(&Needs::Everything)?.board;
         let (archived, left_out) = ctx.store.archived_for_views(&board)?;
@@ -20,7 +20,7 @@ impl Everything {
         Ok(Self { board, archived })
     }
 
-    /// In the order they were added, those that are archived first.
+    /// In the order they were added, archived ones first.
     pub fn tasks(&self) -> Vec<&Task> {
         self.archived.iter().chain(&self.board.tasks).collect()
     }
@@ -63,7 +63,7 @@ impl Everything {
         })
     }
 
-    /// The figures of a sprint as they are now; what was kept of one that is closed is in the sprint itself.
+    /// The present figures of a sprint; a closed sprint keeps its own.
     pub fn of_sprint(&self, sprint: &Sprint) -> Metrics {
         let all = self.tasks();
         metrics(&Asked {
@@ -94,7 +94,7 @@ impl Everything {
     }
 }
 
-/// The sprint of this name, the present one or a former one.
+/// The sprint of this name, present or past.
 pub fn sprint<'b>(board: &'b Board, id: &SprintId) -> Result<&'b Sprint> {
     let known = || std::iter::once(&board.rest.sprint).chain(board.rest.former_sprints.iter().rev());
     known().find(|sprint| sprint.id.eq_ignore_ascii_case(id.as_str())).ok_or_else(|| {
@@ -104,7 +104,7 @@ pub fn sprint<'b>(board: &'b Board, id: &SprintId) -> Result<&'b Sprint> {
     })
 }
 
-/// What is asked about.
+/// What is measured.
 pub enum Scope {
     Goal,
     Board,

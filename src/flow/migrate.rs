@@ -1,5 +1,5 @@
-//! Boards of other versions, as `doctor` sees them: an old one is migrated if a person asks for it, a newer one is left
-//! to the liza that wrote it.
+//! Boards of other versions in `doctor`: an old one is migrated if a person asks for it, a newer one is left to the
+//! liza that wrote it.
 
 use super::doctor::Finding;
 use super::evidence;
@@ -11,7 +11,7 @@ use crate::store::other_version::OtherVersion;
 use crate::wire::state::hash;
 use crate::wire::v1;
 
-/// What there is to say about a board of another version; nothing, if it is one of ours.
+/// The finding about a board of another version; none for a board of this version.
 pub fn examine(ctx: &Context, fix: bool) -> Result<Option<Finding>> {
     let Some(other) = ctx.store.other_version()? else { return Ok(None) };
     let finding = |what: String, why: &str, remedy: String, fixable: bool| {
@@ -37,13 +37,13 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Option<Finding>> {
     let old = match v1::read(&other.bytes, &ctx.now) {
         Ok(old) => old,
         Err(error) => {
-            let remedy = format!("it cannot be read ({error}); mend that place, then migrate it");
+            let remedy = format!("it cannot be read ({error}); fix that part of the file, then migrate it");
             return Ok(Some(finding(what, why, remedy, false)));
         }
     };
     let kept = ctx.store.kept_old_board(&other.bytes);
     let remedy = format!(
-        "the board is written anew as version 2; state.yaml and log.yaml of before are kept in {}",
+        "the board is rewritten as version 2; the former state.yaml and log.yaml are kept in {}",
         kept.display()
     );
     let mut found = finding(what, why, remedy, true);
@@ -59,7 +59,7 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Option<Finding>> {
     Ok(Some(found))
 }
 
-/// What a migration would say, without doing anything.
+/// What a migration would report, without doing it.
 fn planned(ctx: &Context, old: v1::OldBoard) -> Result<Vec<String>> {
     let query = ctx.query()?;
     let branch = old.rest.config.integration_branch.clone();
@@ -84,17 +84,17 @@ fn migrate(ctx: &Context, other: &OtherVersion, old: v1::OldBoard) -> Result<Vec
     let goal = old.rest.goal.clone();
     let options = InitOptions {
         goal: goal.description,
-        // A spec that the board names is the user's own, there or not: none is made up.
+        // A spec that the board names is the user's own, whether or not it exists: liza makes none.
         spec: Some(goal.spec_ref.clone()),
         integration: old.rest.config.integration_branch.clone(),
         allow_network_fs: true,
-        // What a board of before did not have is for people to add.
+        // People add what an older board did not have.
         wanted: Wanted { no_gate: true, ..Wanted::default() },
     };
     init::check_repository(ctx, &options)?;
-    let mut told = Vec::new();
+    let mut created = Vec::new();
     let config = ctx.project_config()?;
-    // Asked before anything is made, as far as it can be: what cannot be taken over leaves nothing behind.
+    // Checked as far as possible before anything is made: a refused migration leaves nothing behind.
     let before = match ctx.query()?.head_of_branch(&options.integration)? {
         Some(head) => head,
         None => ctx
@@ -103,22 +103,22 @@ fn migrate(ctx: &Context, other: &OtherVersion, old: v1::OldBoard) -> Result<Vec
             .ok_or_else(|| Failure::new(ErrorCode::GitNoCommit, "HEAD names no commit"))?,
     };
     check(ctx, &transition(ctx, other, old.clone(), &config, &before)?)?;
-    let head = init::integration_branch(ctx, &options.integration, &mut told)?;
+    let head = init::integration_branch(ctx, &options.integration, &mut created)?;
     let kept = ctx.store.kept_old_board(&other.bytes);
     ctx.store.make_directories()?;
     ctx.machine.make_directories()?;
     keep_replaced_texts(ctx, &kept)?;
     init::install_texts(ctx)?;
     init::exclude(ctx)?;
-    init::install_project_files(ctx, &options, &goal.spec_ref, &mut told)?;
+    init::install_project_files(ctx, &options, &goal.spec_ref, &mut created)?;
     super::git_settings::keep_present(ctx)?;
     crash::point("migrate.prepared");
     let what = transition(ctx, other, old, &config, &head)?;
     let mut remarks = what.remarks.clone();
     ctx.store.migrate(what, &ctx.now)?;
-    remarks.extend(told);
+    remarks.extend(created);
     remarks.push(
-        "agents of the old board are no identities here: `liza agent register` gives new ones".to_owned(),
+        "agents of the old board have no identity here: `liza agent register` gives new ones".to_owned(),
     );
     Ok(remarks)
 }
@@ -151,7 +151,7 @@ fn check(ctx: &Context, what: &Migrate) -> Result<()> {
     Ok(what.check(&Board::nothing(), &Call::new(actor, &ctx.now, &world))?)
 }
 
-/// Texts for agents that differ from ours and would be replaced.
+/// Texts for agents that differ from liza's and would be replaced.
 fn keep_replaced_texts(ctx: &Context, kept: &Path) -> Result<()> {
     for (name, text) in init::AGENT_SPECS {
         if let Some(bytes) = ctx.store.page(name)?.filter(|bytes| bytes != text.as_bytes()) {
@@ -161,7 +161,7 @@ fn keep_replaced_texts(ctx: &Context, kept: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The repository the old board speaks of.
+/// The repository of the old board.
 struct Repository<'c> {
     ctx: &'c Context,
     query: &'c Query,
@@ -171,7 +171,7 @@ struct Repository<'c> {
 
 impl v1::Repository for Repository<'_> {
     fn commit(&self, text: &str) -> Option<CommitId> {
-        // Only an id is meant: a name such as `main` would be another commit tomorrow.
+        // Only an id counts: a name such as `main` would be another commit tomorrow.
         let hex = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !hex {
             return None;
@@ -216,7 +216,7 @@ impl v1::Repository for Repository<'_> {
                 output_matched: false,
                 duration_ms: 0,
                 log: String::new(),
-                problem: Some("it was handed in on the older board; liza ran no validation".to_owned()),
+                problem: Some("it was submitted on the older board; liza ran no validation".to_owned()),
             },
         })
     }

@@ -1,9 +1,9 @@
-//! Whether a branch stands where liza left it, and if not, what was done to it.
+//! Whether a branch is where liza left it, and if not, what was done to it.
 
 use super::prelude::*;
 use super::verify::Story;
 
-/// How many commits are told one by one.
+/// How many commits are listed one by one.
 const SHOWN: usize = 20;
 
 /// A branch that is not where the board says it is.
@@ -12,14 +12,14 @@ pub struct Evidence {
     pub branch: String,
     /// Where liza left it.
     pub from: CommitId,
-    /// Where it is; none if it is gone.
+    /// Where it is now; none if it is gone.
     pub to: Option<CommitId>,
     /// What it gained, the oldest first; at most twenty of `gained`.
     pub foreign: Vec<Foreign>,
     pub gained: usize,
     /// How many commits it no longer contains.
     pub lost: usize,
-    /// The line of git's reflog that tells of it, if there is one.
+    /// Git's reflog entry about it, if there is one.
     pub reflog: Option<ReflogLine>,
 }
 
@@ -28,7 +28,7 @@ pub struct Foreign {
     pub commit: CommitId,
     pub subject: String,
     pub committer: String,
-    /// Seconds since 1970, as the committer's clock had it.
+    /// Seconds since 1970, by the committer's clock.
     pub time: i64,
 }
 
@@ -39,11 +39,12 @@ pub struct ReflogLine {
     pub message: String,
 }
 
-/// Tells whether the integration branch was moved by somebody else. One ref is read; the rest only if it is elsewhere.
+/// Whether a person or another program moved the integration branch. Reads one ref; the rest only if the branch has
+/// moved.
 ///
-/// A move that an open intent names is liza's own, not yet on record; one that was given up and yet came true, because
-/// git outlived its killed parent, is so too. The branch is read after the board, so a merge in between looks like somebody
-/// else's move until the board is read again: only a board that stands still accuses anybody.
+/// A move that an open intent names is liza's own, not yet on record; so is a cancelled one that happened anyway,
+/// because git outlived its killed parent. The branch is read after the board, so a merge in between looks like a
+/// foreign move until the board is read again: only an unchanged board proves a foreign move.
 pub fn integration_was_moved(ctx: &Context, board: &Board) -> Result<Option<Evidence>> {
     crash::point("moved.look");
     let mut fresh: Option<Board> = None;
@@ -58,7 +59,7 @@ pub fn integration_was_moved(ctx: &Context, board: &Board) -> Result<Option<Evid
     }
 }
 
-/// The same for whoever only looks. A branch that stands where it should costs the reading of one small file.
+/// The same for commands that only show it. A branch in its place costs the reading of one small file.
 pub fn shown(ctx: &Context, board: &Board) -> Option<Evidence> {
     let known = board.rest.integration.head.as_ref()?;
     if refs::loose(&ctx.repo, &board.config().integration_branch).as_ref() == Some(known) {
@@ -83,11 +84,11 @@ fn moved_since(ctx: &Context, board: &Board) -> Result<Option<Evidence>> {
 }
 
 impl Context {
-    /// Stops what would start or land work while the integration branch is not where liza left it: whoever moved it got
-    /// past review and gates, and a person has to look.
+    /// Refuses to start or land work while the integration branch is not where liza left it: the move bypassed review
+    /// and gates, and a person has to look.
     pub fn integration_in_place(&self, board: &Board) -> Result<()> {
         let Some(evidence) = integration_was_moved(self, board)? else { return Ok(()) };
-        // That it is gone is said by whoever needs it.
+        // A command that needs the missing branch reports it.
         if evidence.to.is_none() {
             return Ok(());
         }
@@ -97,16 +98,16 @@ impl Context {
     }
 }
 
-/// Whether an open intent names a move of this branch to there.
+/// Whether an open intent names a move of this branch to that commit.
 pub fn is_under_way(board: &Board, branch: &str, to: &CommitId) -> bool {
     let steps = board.rest.intents.iter().filter_map(|intent| intent.work.step());
     steps.into_iter().any(|step| step.branch == branch && &step.new == to)
 }
 
-/// What lies between two places of a branch.
+/// The commits between two positions of a branch.
 pub fn evidence(ctx: &Context, branch: &str, from: &CommitId, to: Option<CommitId>) -> Result<Evidence> {
     let query = ctx.query()?;
-    let mut told = Evidence {
+    let mut evidence = Evidence {
         branch: branch.to_owned(),
         from: from.clone(),
         reflog: query.reflog_of(branch, to.as_ref()).map(|(signature, message)| ReflogLine {
@@ -119,26 +120,26 @@ pub fn evidence(ctx: &Context, branch: &str, from: &CommitId, to: Option<CommitI
         gained: 0,
         lost: 0,
     };
-    let Some(to) = &told.to else { return Ok(told) };
+    let Some(to) = &evidence.to else { return Ok(evidence) };
     if query.has_commit(from) {
-        told.lost = query.ids_between(to, from)?.len();
+        evidence.lost = query.ids_between(to, from)?.len();
     }
     let line = query.first_parents_until(to, from)?;
-    told.gained = line.len();
+    evidence.gained = line.len();
     for id in line.iter().rev().take(SHOWN) {
         let info = query.commit_info(id)?;
-        told.foreign.push(Foreign {
+        evidence.foreign.push(Foreign {
             commit: info.id,
             subject: info.subject,
             committer: info.committer.identity.name,
             time: info.committer.seconds,
         });
     }
-    Ok(told)
+    Ok(evidence)
 }
 
 impl Evidence {
-    /// What a person can do about it, without anything being lost.
+    /// What a person can do about it without losing anything.
     pub fn remedy(&self) -> String {
         let (branch, from) = (&self.branch, &self.from);
         let Some(to) = &self.to else { return format!("`git branch {branch} {from}` brings it back") };
@@ -163,7 +164,7 @@ impl Evidence {
             return format!("the branch `{}` is gone; liza left it at {}", self.branch, self.from);
         };
         let mut text = format!(
-            "`{}` is at {}, but liza left it at {}: somebody moved it",
+            "`{}` is at {}, but liza left it at {}: liza did not move it",
             self.branch,
             to.short(),
             self.from.short()

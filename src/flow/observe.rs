@@ -1,4 +1,4 @@
-//! Looking at a board and what stands around it, for whoever watches it. Nothing is changed by looking.
+//! Examines a board and its surroundings for a watcher. Examining changes nothing.
 
 use super::moved::integration_was_moved;
 use super::prelude::*;
@@ -7,7 +7,7 @@ use crate::policy::alerts::{self, Moved, Outside, Problem, Report, Room, Situati
 use crate::store::Snapshot;
 use crate::store::files::FileIdentity;
 
-/// A board that looks damaged is looked at again after this: somebody may be in the middle of saving it.
+/// A board that looks damaged is examined again after this: a person may be saving it just now.
 const SETTLE: Duration = Duration::from_millis(500);
 
 /// What can be seen without reading the board. While it stays the same, only time can make anything due.
@@ -17,16 +17,16 @@ pub struct Pulse {
     state: Option<FileIdentity>,
     config: Option<FileIdentity>,
     head: Option<CommitId>,
-    /// Not the bytes: they change all the time.
+    /// Not the bytes, which change all the time.
     room_is_low: bool,
     room_is_enough: bool,
 }
 
-/// Why a look found nothing out.
+/// Why the board could not be examined.
 pub enum Unseen {
-    /// There is no such board here any more.
+    /// This board no longer exists here.
     Gone(Failure),
-    /// For the moment.
+    /// Only temporarily.
     Later(Failure),
 }
 
@@ -39,20 +39,20 @@ impl From<StoreError> for Unseen {
     }
 }
 
-/// What is known from one look to the next.
+/// What is remembered between examinations.
 pub struct Observer {
-    /// Which directory the board is in: another one of its name is another board.
+    /// Device and inode of the board's directory: another directory of the same name is another board.
     place: (u64, u64),
     config: ProjectConfig,
     config_seen: Option<FileIdentity>,
     branch: Option<String>,
-    /// What went wrong and stops nothing.
+    /// Problems that stop nothing.
     troubles: Vec<String>,
 }
 
 impl Observer {
     pub fn new(ctx: &Context) -> Result<Self> {
-        // A damaged board is what it is there for; one that is not there or not ours is not.
+        // A damaged board can be watched; a missing or another version's board cannot.
         let read = ctx.store.read(&Needs::Nothing);
         if let Err(error @ (StoreError::Missing(_) | StoreError::OtherVersion { .. })) = read {
             return Err(error.into());
@@ -69,22 +69,24 @@ impl Observer {
         Ok(observer)
     }
 
-    /// What went wrong since this was last asked.
+    /// The problems since the last call.
     pub fn troubles(&mut self) -> Vec<String> {
         std::mem::take(&mut self.troubles)
     }
 
-    /// The command that wants to hear of every alert.
+    /// The command that gets every alert.
     pub fn notify_command(&self) -> Option<&str> {
         self.config.watch.notify.as_deref()
     }
 
-    /// A mistake in liza.yaml stops nobody from watching: what it last said well still holds.
+    /// A mistake in liza.yaml does not stop the watcher: the last valid settings still apply.
     fn read_config(&mut self, ctx: &Context, seen: Option<FileIdentity>) {
         self.config_seen = seen;
         match ctx.project_config() {
             Ok(config) => self.config = config,
-            Err(failure) => self.troubles.push(format!("{}; its former settings hold", failure.message)),
+            Err(failure) => {
+                self.troubles.push(format!("{}; the former settings still apply", failure.message))
+            }
         }
     }
 
@@ -113,7 +115,7 @@ impl Observer {
         Some(Room { free: found.free, wanted: self.config.disk.threshold(found.total) })
     }
 
-    /// Everything there is to tell at `ctx.now`. Standing still counts from `awake_since` on.
+    /// Everything to report at `ctx.now`. Standing still counts from `awake_since` on.
     pub fn look(&mut self, ctx: &Context, awake_since: Option<Wall>) -> Result<Report, Unseen> {
         let mut outside = Outside {
             switches: switches(ctx).map_err(Unseen::Later)?,
@@ -124,7 +126,7 @@ impl Observer {
             Err(StoreError::Invalid { message, hint }) => {
                 return Ok(alerts::of_damage(&Problem { message, hint }, &outside, &ctx.now));
             }
-            // There was one when this look began.
+            // There was one when this examination began.
             Err(StoreError::Missing(_)) => return Err(Unseen::Gone(gone(ctx))),
             other => other?,
         };
@@ -142,7 +144,7 @@ impl Observer {
                 remedy: evidence.remedy(),
             }),
             Err(failure) => {
-                self.troubles.push(format!("the integration branch cannot be looked at: {failure}"));
+                self.troubles.push(format!("the integration branch cannot be examined: {failure}"));
                 None
             }
         };
@@ -161,7 +163,7 @@ impl Observer {
 
 fn gone(ctx: &Context) -> Failure {
     let board = ctx.store.display();
-    failure!(ErrorCode::BoardGone, "{board} is not the board it was: it was moved or taken away")
+    failure!(ErrorCode::BoardGone, "{board} is not the same board any more: it was moved or removed")
         .hint("start it again where the board is; `liza status` says whether there is one")
 }
 
@@ -176,7 +178,7 @@ fn switches(ctx: &Context) -> Result<Vec<SwitchMark>> {
     Ok(set
         .into_iter()
         .filter_map(|switch| {
-            // One that is taken away while we look is not set.
+            // A switch that is cleared meanwhile is not set.
             let (identity, since) = ctx.store.switch_identity(switch.kind, switch.subject.as_deref())?;
             let Switch { kind, subject, reason, .. } = switch;
             Some(SwitchMark { kind, subject, reason, identity, since })
@@ -194,7 +196,7 @@ fn settled(ctx: &Context) -> Result<Snapshot, StoreError> {
     }
 }
 
-/// What `validate` would say.
+/// What `validate` would report.
 fn broken(board: &Board) -> Option<Problem> {
     let found = violations(board);
     let first = found.first()?;
@@ -206,7 +208,7 @@ fn broken(board: &Board) -> Option<Problem> {
     })
 }
 
-/// The file a person finds when a checkpoint has waited too long.
+/// The file a person finds when a CHECKPOINT switch has waited too long.
 pub fn escalate(ctx: &Context, text: &str) -> Result<PathBuf> {
     Ok(ctx.store.escalate(&format!(
         "{}\n{text}\nThe newest report in {} says what waits for a person. `liza resume` goes on, and takes this file away.\n",
@@ -215,7 +217,7 @@ pub fn escalate(ctx: &Context, text: &str) -> Result<PathBuf> {
     ))?)
 }
 
-/// Writes to the planner what a person is told as well.
+/// Sends the planner a message with the same text that a person gets.
 pub fn tell_planner(ctx: &Context, alert: &alerts::Alert) -> Result<()> {
     let subject = format!("{} {}", alert.kind.as_str(), alert.subject);
     let body = format!("{}\n{}", alert.text, alert.hint);

@@ -1,14 +1,14 @@
-//! What changed outside the worktree of a task since it was claimed: in the main checkout, and in worktrees that no agent holds.
-//! Shown to the reviewer, and never a reason to refuse: who did it is not known.
+//! What changed outside the worktree of a task since its claim: in the main checkout, and in worktrees that no agent
+//! holds. Shown to the reviewer, and never a reason to refuse: liza does not know who did it.
 
 use std::os::unix::fs::MetadataExt;
 
 use super::prelude::*;
 use super::worktrees::task_of;
 
-/// More worktrees than these are not looked at.
+/// At most this many worktrees are examined.
 const MOST_PLACES: usize = 20;
-/// More paths than these are only counted.
+/// Further paths are only counted.
 const MOST_PATHS: usize = 50;
 
 /// Uncommitted files of one checkout that changed since the claim.
@@ -35,12 +35,12 @@ impl Outside {
     }
 }
 
-/// What changed since the present claim of the task. A place that cannot be looked at is passed over.
+/// What changed since the present claim of the task. A checkout that cannot be examined is skipped.
 pub fn since_claim(ctx: &Context, board: &Board, task: &TaskId) -> Vec<Outside> {
     let history = board.task(task).map(|task| task.body().history.as_slice()).unwrap_or_default();
     let claimed = history.iter().rfind(|line| matches!(line.event, Event::Claimed | Event::TakenOver));
     let Some(claimed) = claimed.map(|line| line.time) else { return Vec::new() };
-    // The board knows the second; the worktree that was made for the claim, the moment.
+    // The board has only the second; the worktree made for the claim has the exact time.
     let attempt = board.task(task).and_then(|task| task.body().attempt());
     let made =
         attempt.and_then(|attempt| ctx.root().join(&attempt.worktree).join(".git").symlink_metadata().ok());
@@ -98,12 +98,12 @@ fn changed_in(dir: &Path, place: &str, since: KernelTime) -> Option<Outside> {
     (!paths.is_empty()).then(|| Outside { place: place.to_owned(), paths, more })
 }
 
-/// Liza's own files are no work.
+/// Liza's own files do not count.
 fn is_ours(path: &str) -> bool {
     super::branches::is_private(path)
 }
 
-/// The kernel notes when a file or its name was changed last; of one that is gone, its directory tells.
+/// The kernel records the last change of a file or its name; for a missing file, its directory decides.
 fn is_changed_since(dir: &Path, path: &str, since: KernelTime) -> bool {
     let mut at = dir.join(path);
     loop {

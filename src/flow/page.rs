@@ -1,4 +1,4 @@
-//! Writing a page of Markdown into a string, line by line. That cannot fail.
+//! Writes a Markdown page into a string, line by line. This cannot fail.
 
 use super::prelude::*;
 use crate::policy::view::Scene;
@@ -8,14 +8,14 @@ macro_rules! line {
     ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
 }
 
-/// The title of a section, apart from what stands before and after it.
+/// The title of a section, separated by blank lines.
 macro_rules! heading {
     ($text:expr, $($title:tt)*) => { let _ = writeln!($text, "\n## {}\n", format_args!($($title)*)); };
 }
 
 pub(super) use {heading, line};
 
-/// The rows of a list, of which people are shown so many.
+/// The rows of a list, at most so many.
 pub(super) fn rows_of(text: &mut String, rows: Vec<String>, most: usize) {
     let more = rows.len().saturating_sub(most);
     for row in rows.into_iter().take(most) {

@@ -1,4 +1,5 @@
-//! What many files of this room need: the words of the board with all its verbs, failures, and the tools of the rooms below.
+//! What many files of this directory need: the types of the board with all its verbs, failures, and the tools of the
+//! layers below.
 
 pub(super) use std::collections::{BTreeMap, BTreeSet};
 pub(super) use std::ffi::OsString;
@@ -53,5 +54,5 @@ pub(super) use crate::text::{bytes, clipped, indent, list_words, md_inline, plur
 pub(super) use crate::wire::log::Record;
 pub(super) use crate::wire::{Limits, read_foreign, to_json_pretty};
 
-/// What a use case answers, or why it does not.
+/// The answer of a use case, or why it failed.
 pub(super) type Result<T, E = Failure> = std::result::Result<T, E>;

@@ -1,8 +1,10 @@
-//! A new worktree is prepared for who works there: files of the main checkout that git does not have, and commands of the
-//! project such as `npm ci`. Both stand in `liza.yaml` of the main checkout and were accepted by a person, as gates are.
+//! Prepares a new worktree for its agent: copies files of the main checkout that git does not have, and runs commands
+//! of the project such as `npm ci`. Both are set in `liza.yaml` of the main checkout and were accepted by a person,
+//! like gates.
 //!
-//! Commands run in a tree that agents have written, so they run like gates: with a gate's environment, held, and unable to
-//! change the board. No lock is held meanwhile. What they make is on record and is no work of an agent's.
+//! The commands run in a tree that agents have written, so they run like gates: with a gate's environment, held, and
+//! unable to change the board. No lock is held meanwhile. The files they make are recorded and do not count as an
+//! agent's work.
 
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -17,11 +19,11 @@ use crate::policy::worktrees::WorktreesConfig;
 use crate::provider::secrets;
 
 const LARGEST_COPY: u64 = 16 * 1024 * 1024;
-/// More paths that git does not ignore belong into `.gitignore`.
+/// More files than this that git does not ignore should be in `.gitignore`.
 const MOST_PATHS: usize = 200;
 
-/// Prepares a worktree that git has just made. Gives what is there now and in no commit: files, and directories with a slash
-/// at their end.
+/// Prepares a worktree that git has just made. Returns the new paths that are in no commit: files, and directories
+/// with a slash at the end.
 pub fn prepare(ctx: &Context, config: &WorktreesConfig, path: &Path, log: &Path) -> Result<Vec<String>> {
     if config.prepares_nothing() {
         return Ok(Vec::new());
@@ -37,9 +39,15 @@ pub fn prepare(ctx: &Context, config: &WorktreesConfig, path: &Path, log: &Path)
         dirty.into_iter().partition(|found| found.kind == DirtyKind::Untracked);
     if !changed.is_empty() {
         let changed: Vec<String> = changed.into_iter().map(|found| found.path).collect();
-        return Err(failure!(Code::GateNotRun, "`worktrees.setup` changed files that git tracks: {}", changed.join(", "))
-            .hint("let the commands in liza.yaml leave them as they are (`npm ci`, not `npm install`); nothing was handed out")
-            .detail("paths", changed));
+        return Err(failure!(
+            Code::GateNotRun,
+            "`worktrees.setup` changed files that git tracks: {}",
+            changed.join(", ")
+        )
+        .hint(
+            "use commands that do not change them (`npm ci`, not `npm install`); no worktree was handed out",
+        )
+        .detail("paths", changed));
     }
     let query = ctx.query()?;
     let head = content::head(path)?;
@@ -63,13 +71,13 @@ pub fn prepare(ctx: &Context, config: &WorktreesConfig, path: &Path, log: &Path)
     Ok(all.iter().filter(stands_alone).cloned().collect())
 }
 
-/// The uppermost directory above a new file in which git has nothing, or the file.
+/// The topmost directory above a new file without tracked files, or the file itself.
 pub fn topmost_new(path: &str, is_tracked: impl Fn(&str) -> bool) -> String {
     let mut ends = path.match_indices('/').map(|(end, _)| &path[..end]);
     ends.find(|dir| !is_tracked(dir)).map_or_else(|| path.to_owned(), |dir| format!("{dir}/"))
 }
 
-/// Copies files of the main checkout that this commit does not have. No link is followed on either side.
+/// Copies files of the main checkout that this commit lacks. Follows no link on either side.
 fn copy(ctx: &Context, config: &WorktreesConfig, path: &Path) -> Result<Vec<String>> {
     let mut copied = Vec::new();
     let head = content::head(path)?;
@@ -80,7 +88,7 @@ fn copy(ctx: &Context, config: &WorktreesConfig, path: &Path) -> Result<Vec<Stri
                 .hint("name regular files of the main checkout in liza.yaml")
         })?;
         let Some(source) = source else {
-            ctx.narrate(format!("`worktrees.copy` names `{name}`, which is not there"));
+            ctx.narrate(format!("`worktrees.copy` names `{name}`, which does not exist"));
             continue;
         };
         let target = path.join(name);
@@ -104,7 +112,7 @@ fn copy(ctx: &Context, config: &WorktreesConfig, path: &Path) -> Result<Vec<Stri
     Ok(copied)
 }
 
-/// Runs the commands one after the other; the first that fails ends it.
+/// Runs the commands one after the other; the first failure ends it.
 fn run(ctx: &Context, board: &Board, config: &WorktreesConfig, path: &Path, log: &Path) -> Result<()> {
     let source = Source::of(ctx, board);
     let as_gate: Gate = serde_json::from_value(json!({ "name": NAME, "command": "true" }))
@@ -118,6 +126,7 @@ fn run(ctx: &Context, board: &Board, config: &WorktreesConfig, path: &Path, log:
         ctx.narrate(format!("preparing {}: {}", path.display(), shown_line(command)));
         let job = Job {
             held_for: Some(ctx.machine.home()),
+            ceiling: Some(ctx.machine.worktrees()),
             secrets: &hidden,
             ..Job::new(by_shell(command), path, env.clone(), timeout)
         };
@@ -139,13 +148,13 @@ fn run(ctx: &Context, board: &Board, config: &WorktreesConfig, path: &Path, log:
         };
         let command = shown_line(command);
         return Err(failure!(Code::GateNotRun, "the command `{command}` of `worktrees.setup` failed: {why}")
-            .hint(format!("read {}; nothing was handed out", log.display()))
+            .hint(format!("read {}; no worktree was handed out", log.display()))
             .detail("log", log.display().to_string()));
     }
     Ok(())
 }
 
-/// What decides a gate's word beside its tree: the commands, and what is in the files that are copied.
+/// What affects a gate's result beside its tree: the commands, and the content of the copied files.
 pub fn weight(ctx: &Context, config: &WorktreesConfig) -> Option<String> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(config.definition()?.as_bytes());

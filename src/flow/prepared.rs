@@ -1,4 +1,4 @@
-//! What liza put into a worktree before it was handed out: on record, and no work of an agent's.
+//! What liza put into a worktree before handing it to an agent: recorded, and not the agent's work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use super::failure::Failure;
 use crate::board::{Board, TaskId};
 
-/// How what is prepared is called among the definitions that a person accepts.
+/// The name of the preparation among the definitions that a person accepts.
 pub const NAME: &str = "worktrees";
-/// The file in git's directory of a checkout for reading that says what was prepared there.
+/// The file in the git directory of a review or plan checkout that lists what was prepared there.
 const RECORD: &str = "liza-prepared";
 
-/// Whether a path is, or lies below, one that was prepared.
+/// Whether a path is a prepared one, or below one.
 pub fn is_prepared(prepared: &[String], path: &str) -> bool {
     prepared.iter().any(|known| match known.strip_suffix('/') {
         Some(dir) => path.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
@@ -25,7 +25,7 @@ pub fn prepared_for<'b>(board: &'b Board, task: &TaskId) -> &'b [String] {
     attempt.map_or(&[], |attempt| &attempt.prepared)
 }
 
-/// The same, and what the validation left there: neither is work of an agent.
+/// The same, and what the validation left there: neither is an agent's work.
 pub fn not_work(board: &Board, task: &TaskId) -> Vec<String> {
     let attempt = board.task(task).and_then(|task| task.body().attempt());
     attempt.map_or(Vec::new(), |attempt| attempt.not_work())
@@ -40,13 +40,13 @@ pub fn note(checkout: &Path, prepared: &[String]) -> Result<(), Failure> {
 
 /// What was prepared in a checkout for reading.
 pub fn noted(checkout: &Path) -> Vec<String> {
-    let text = fs::read_to_string(git_dir(checkout).join(RECORD)).unwrap_or_default();
+    let text = crate::host::plain_text(&git_dir(checkout).join(RECORD)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
 /// Git's own directory of a linked worktree.
 fn git_dir(checkout: &Path) -> PathBuf {
-    let text = fs::read_to_string(checkout.join(".git")).unwrap_or_default();
+    let text = crate::host::plain_text(&checkout.join(".git")).unwrap_or_default();
     text.trim().strip_prefix("gitdir: ").map_or_else(|| checkout.join(".git"), PathBuf::from)
 }
 

@@ -1,10 +1,10 @@
-//! Where a program is.
+//! Finds the path of a program.
 
 use std::ffi::OsStr;
 
 use super::prelude::*;
 
-/// As the system looks for a program.
+/// Searches like the system does.
 pub fn find(program: &str, root: &Path) -> Option<PathBuf> {
     let runs = |path: &Path| {
         fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)

@@ -1,7 +1,7 @@
-//! How a project is tested, judged by the files in its root: the gates that `liza init` writes.
+//! How a project is tested, by the files in its root: the gates that `liza init` writes.
 //!
-//! Nothing of what the files say gets into a command. A person who types `liza init` has the gates tried once on the present
-//! head; what is red there is written as inactive.
+//! No text of these files gets into a command. When a person runs `liza init`, the gates are tried once on the
+//! present head; a red gate is written as inactive.
 
 use std::fmt::Write;
 
@@ -11,10 +11,10 @@ use crate::wire::read_foreign_value;
 
 const LARGEST_FILE: usize = 1024 * 1024;
 
-/// One kind of project that was found, and how it can be tested: the first way that passes is taken.
+/// One detected kind of project, and ways to test it: the first way that passes is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
-    /// Set before the names of its gates where there is more than one kind.
+    /// The prefix of its gates' names if there is more than one kind.
     word: &'static str,
     pub file: &'static str,
     pub ways: Vec<Way>,
@@ -26,7 +26,7 @@ impl Kind {
     }
 }
 
-/// Gates that belong together: what installs, and what tests.
+/// Gates that belong together: one that installs, and one that tests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Way {
     pub gates: Vec<Proposed>,
@@ -82,7 +82,7 @@ impl Way {
     }
 }
 
-/// The gates of several ways as they stand in a `liza.yaml`.
+/// The gates of several ways as `liza.yaml` text.
 pub fn yaml(ways: &[&Way]) -> String {
     let mut text = String::from("gates:\n");
     ways.iter().flat_map(|way| &way.gates).for_each(|gate| gate.write(&mut text));
@@ -93,12 +93,12 @@ pub fn yaml(ways: &[&Way]) -> String {
     text
 }
 
-/// What was found in this directory. A makefile counts where nothing else says how to test.
+/// The kinds found in this directory. A makefile counts only if nothing else shows how to test.
 pub fn kinds_in(root: &Path) -> Vec<Kind> {
     found(&|name| text_of(root, name))
 }
 
-/// A file of the root, if it is a regular one that can be read; links, pipes and the like are passed over.
+/// A file of the root, if it is regular and readable; links, pipes and the like are skipped.
 fn text_of(root: &Path, name: &str) -> Option<String> {
     let path = regular_file_inside(root, Path::new(name)).ok().flatten()?;
     let (bytes, _) = read_whole(&path, LARGEST_FILE as u64).ok()?;
@@ -137,7 +137,7 @@ fn rust(file: Files<'_>) -> Option<Kind> {
     one_way("rust", "Cargo.toml", vec![test], &["target/"])
 }
 
-/// The lock file, its package manager, and how that installs exactly what the lock file says.
+/// The lock file, its package manager, and how that installs exactly what the lock file lists.
 const MANAGERS: [(&str, &str, &str); 6] = [
     ("pnpm-lock.yaml", "pnpm", "pnpm install --frozen-lockfile"),
     ("yarn.lock", "yarn", "yarn install --frozen-lockfile"),
@@ -151,14 +151,14 @@ fn node(file: Files<'_>) -> Option<Kind> {
     let package =
         read_foreign_value(file("package.json")?.as_bytes(), Limits::of_bytes(LARGEST_FILE)).ok()?;
     let test = package.get("scripts")?.get("test")?.as_str()?;
-    // What `npm init` writes fails by design.
+    // The script that `npm init` writes fails by design.
     if test.contains("no test specified") {
         return None;
     }
     let (lock, manager, install) = MANAGERS
         .into_iter()
         .find(|(lock, _, _)| file(lock).is_some())
-        // A gate must not change the tree: without a lock file none is to be written.
+        // A gate must not change the tree: without a lock file it must not write one.
         .unwrap_or(("", "npm", "npm install --no-package-lock"));
     let test = Proposed::new("test", format!("{manager} run test"));
     let needs = |kind: &str| package.get(kind).and_then(Value::as_object).is_some_and(|all| !all.is_empty());
@@ -174,7 +174,7 @@ const PYTHON_FILES: [&str; 6] =
 
 fn python(file: Files<'_>) -> Option<Kind> {
     let name = PYTHON_FILES.into_iter().find(|name| file(name).is_some())?;
-    // Caches would be changes to the tree where they are not ignored.
+    // Caches that are not ignored would change the tree.
     let pytest = |command: &str| {
         let command = format!("{command} -p no:cacheprovider");
         Proposed::new("test", command).read_by("pytest").with(NO_BYTECODE)
@@ -203,7 +203,7 @@ fn python(file: Files<'_>) -> Option<Kind> {
     let asks_for_pytest =
         PYTHON_FILES.iter().any(|name| file(name).is_some_and(|text| text.contains("pytest")));
     if !asks_for_pytest {
-        // Nothing to install comes before something to install.
+        // Ways without an installation come first.
         ways.insert(ways.len().min(1), Way::of(vec![unittest], &[]));
     }
     Some(Kind { word: "python", file: name, ways })
@@ -235,7 +235,7 @@ fn make(file: Files<'_>) -> Option<Kind> {
     one_way("make", name, vec![Proposed::new("test", format!("make {target}"))], &[])
 }
 
-/// Whether a line of a makefile begins the rule of this target, and is no assignment.
+/// Whether a line of a makefile starts the rule of this target, and is no assignment.
 fn is_rule(line: &str, target: &str) -> bool {
     let Some((targets, rest)) = line.split_once(':') else { return false };
     !line.starts_with(['\t', '#', ' '])
@@ -271,7 +271,7 @@ mod tests {
         r#"{"scripts": {"test": "vitest", "evil": "`rm`"}, "devDependencies": {"vitest": "1"}}"#;
 
     #[test]
-    fn every_kind_of_project_has_a_way_to_be_tested() {
+    fn every_project_kind_can_be_tested() {
         let pytest = "python3 -m pytest -p no:cacheprovider";
         let unittest = "test: python3 -m unittest discover []".to_owned();
         let venv = |what: &str| {

@@ -1,10 +1,10 @@
-//! Ending what a dead process began: forward if its effect is there, back if it is not.
+//! Finishes what a dead process started: forward if its effect is there, back if not.
 
 use super::attempt::sweep;
 use super::branches::contains;
 use super::prelude::*;
 
-/// Ends every intent whose process is dead. Returns how many it ended. Runs no gate and makes no merge.
+/// Finishes every intent whose process is dead. Returns how many. Runs no gate and makes no merge.
 pub fn recover(ctx: &Context) -> Result<usize> {
     let snapshot = ctx.store.read(&Needs::Nothing)?;
     let dead: Vec<Intent> = snapshot
@@ -21,7 +21,7 @@ pub fn recover(ctx: &Context) -> Result<usize> {
         let take = TakeOver { intent: intent.id, former: intent.owner.clone(), owner: owner.clone() };
         match ctx.commit_as_liza(take) {
             Ok(_) => {}
-            // Somebody else was faster; then it is ended, or will be.
+            // Another process was faster; then it is finished, or will be.
             Err(StoreError::Refused(_)) => continue,
             Err(error) => return Err(error.into()),
         }
@@ -31,7 +31,7 @@ pub fn recover(ctx: &Context) -> Result<usize> {
             // A worktree that cannot follow now stops nothing else; the next command tries again.
             Err(failure) if matches!(intent.work, Work::Apply(_) | Work::Deliver(_)) => {
                 let verb = intent.work.verb();
-                ctx.narrate(format!("a {verb} that was left half done waits: {}", failure.message));
+                ctx.narrate(format!("an unfinished {verb} of a dead process waits: {}", failure.message));
                 continue;
             }
             Err(failure) => return Err(failure),
@@ -40,7 +40,7 @@ pub fn recover(ctx: &Context) -> Result<usize> {
             Ok(_) => {
                 ended += 1;
                 ctx.machine.forget_intents(&intent.owner);
-                ctx.narrate(outcome.told);
+                ctx.narrate(outcome.message);
             }
             Err(StoreError::Refused(_)) => {}
             Err(error) => return Err(error.into()),
@@ -49,7 +49,7 @@ pub fn recover(ctx: &Context) -> Result<usize> {
     Ok(ended)
 }
 
-/// Ends what a dead process left half done on this task, before anybody looks at its worktree.
+/// Finishes the work of a dead process on this task, before a command examines its worktree.
 pub fn before(ctx: &Context, task: &TaskId) -> Result<()> {
     let snapshot = ctx.store.read(&Needs::Nothing)?;
     let dead =
@@ -62,15 +62,16 @@ pub fn before(ctx: &Context, task: &TaskId) -> Result<()> {
 
 struct Ending {
     transition: Transition,
-    told: String,
+    message: String,
 }
 
 fn end(ctx: &Context, intent: &Intent, owner: &Process) -> Result<Ending> {
     let reason = format!("process {} died", intent.owner.pid);
     let task = intent.task.as_ref().map_or(String::new(), |task| format!(" of `{task}`"));
-    let left = format!("a {}{task} by {} was left half done ({reason})", intent.work.verb(), intent.by);
-    let ended =
-        |transition: Transition, how: &str| Ok(Ending { transition, told: format!("{left}; it was {how}") });
+    let left = format!("a {}{task} by {} was left unfinished ({reason})", intent.work.verb(), intent.by);
+    let ended = |transition: Transition, how: &str| {
+        Ok(Ending { transition, message: format!("{left}; it was {how}") })
+    };
     if let Some(step) = intent.work.step()
         && let Ok(refname) = refs::of_branch(&step.branch)
     {

@@ -1,4 +1,4 @@
-//! What a run of the team leaves to read: one report for people, and the same for programs.
+//! The report of a run of the team: one for people, and the same for programs.
 
 use super::page::{heading, line, waits_for};
 use super::prelude::*;
@@ -11,7 +11,7 @@ use crate::policy::view::Scene;
 pub struct RunFacts {
     /// `complete`, `stuck`, `aborted`, `stopped`.
     pub outcome: &'static str,
-    /// Why it ended so, if there is more to say.
+    /// Why it ended that way, if there is more to say.
     pub causes: Vec<Cause>,
     pub seconds: f64,
     /// Sessions, tokens and cost of each agent.
@@ -38,7 +38,7 @@ pub struct AgentUse {
     pub cost_usd: Option<f64>,
 }
 
-/// Where the two files are, and what they say that the run did not know.
+/// The paths of the two files, and what they add to the run's own facts.
 pub struct Written {
     pub markdown: PathBuf,
     pub json: PathBuf,
@@ -66,7 +66,7 @@ pub fn write(ctx: &Context, facts: &RunFacts) -> Result<Written> {
     Ok(Written { markdown, json, revision, seconds, counts, merged })
 }
 
-/// The tasks of the current goal, and whatever else is open.
+/// The tasks of the current goal, and all other open ones.
 fn of_goal(board: &Board) -> impl Iterator<Item = &Task> {
     board.tasks.iter().filter(|task| !task.status.is_terminal() || board.is_of_current_goal(task))
 }
@@ -133,7 +133,7 @@ fn as_markdown(ctx: &Context, board: &Board, facts: &RunFacts) -> Result<String>
     line!(text, "Took: {:.1} s, to revision {}", facts.seconds, board.revision);
     line!(text, "Tier 0 violations refused: {}", board.rest.circuit_breaker.tier0_violations);
     if !facts.causes.is_empty() {
-        heading!(text, "What it needs to go on");
+        heading!(text, "What it needs to continue");
         for cause in &facts.causes {
             let task = cause.task.as_ref().map_or(String::new(), |task| format!("{}: ", md_inline(task)));
             line!(text, "- {task}{} — {}", md_inline(&cause.why), cause.hint);

@@ -1,10 +1,10 @@
-//! Bringing a former revision back, also when the present board file is damaged.
+//! Restores a former revision, even if the present board file is damaged.
 
 use super::prelude::*;
 use crate::store::read::{LARGEST_STATE, invalid};
 use crate::wire::state::Decoded;
 
-/// What would change, for a person to look at first.
+/// What would change, for a person to check first.
 #[derive(Serialize)]
 pub struct Plan {
     pub revision: u64,
@@ -42,7 +42,7 @@ impl Plan {
     }
 }
 
-/// Works out what bringing `revision` back would change. Changes nothing itself.
+/// Plans the restore of `revision`. Changes nothing.
 pub fn plan(ctx: &Context, revision: u64) -> Result<Plan> {
     let (now, mended, broken) = present(ctx)?;
     if revision >= now.revision {
@@ -76,10 +76,10 @@ pub fn plan(ctx: &Context, revision: u64) -> Result<Plan> {
     })
 }
 
-/// Makes the change that was planned; gives the revision it made.
+/// Makes the planned change; returns the new revision.
 pub fn carry_out(ctx: &Context, plan: Plan) -> Result<u64> {
     if !ctx.is_human() {
-        return Err(Failure::new(Code::HumanOnly, "only a person may bring a former revision back")
+        return Err(Failure::new(Code::HumanOnly, "only a person may restore a former revision")
             .hint("with --dry-run it only looks"));
     }
     if let Some(mended) = &plan.mended {
@@ -91,7 +91,7 @@ pub fn carry_out(ctx: &Context, plan: Plan) -> Result<u64> {
     Ok(ctx.commit(plan.change)?.board.revision)
 }
 
-/// The board as it is, or where its file is damaged, as image and log make it again.
+/// The present board, or if its file is damaged, as image and log rebuild it.
 fn present(ctx: &Context) -> Result<(Board, Option<Decoded>, Option<String>)> {
     let broken = match ctx.store.read(&Needs::Everything) {
         Ok(snapshot) => match snapshot.warning {

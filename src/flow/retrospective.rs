@@ -1,5 +1,5 @@
-//! The draft of a retrospective: what the board knows of a sprint, and the questions that only people can answer. Nothing in
-//! it is anybody's opinion.
+//! The draft of a retrospective: what the board records of a sprint, and the questions that only people can answer.
+//! It holds facts only, no opinions.
 
 use super::metrics::Everything;
 use super::page::{heading, line, rows_of};
@@ -9,10 +9,10 @@ use crate::board::marks::TaskMark;
 use crate::board::review::Verdict;
 use crate::policy::metrics::{Spread, in_sprint, journey};
 
-/// So many of each are told; the board and the log have the rest.
+/// How many of each are listed; the board and the log have the rest.
 const MOST: usize = 20;
 
-/// `sprint` has its end.
+/// `sprint` must have ended.
 pub fn draft(everything: &Everything, sprint: &Sprint, metrics: &Metrics) -> String {
     let all = everything.tasks();
     let tasks = in_sprint(sprint, &all);
@@ -46,7 +46,7 @@ pub fn draft(everything: &Everything, sprint: &Sprint, metrics: &Metrics) -> Str
     text
 }
 
-/// A heading, and a list under it that is never longer than people read.
+/// A heading, and a bounded list under it.
 fn section(text: &mut String, title: &str, rows: Vec<String>) {
     heading!(text, "{title}");
     if rows.is_empty() {
@@ -59,7 +59,7 @@ fn title(task: &Task) -> String {
     format!("{} ({})", task.id, md_inline(&clipped(&task.body().title, 60)))
 }
 
-/// How far a task had come when the sprint began.
+/// The state of a task when the sprint began.
 fn mark(sprint: &Sprint, task: &Task) -> TaskMark {
     sprint.before.get(&task.id).cloned().unwrap_or_default()
 }
@@ -153,7 +153,7 @@ fn trouble(text: &mut String, everything: &Everything, sprint: &Sprint, metrics:
     section(text, "Breaker, interventions, crashes", rows);
 }
 
-/// Only where the figures give reason to ask.
+/// Only if the figures give a reason to ask.
 fn questions(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     let mut rows = Vec::new();
     for task in tasks.iter().filter(|task| task.status == Status::Blocked) {
@@ -171,12 +171,14 @@ fn questions(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     let waited = waited.iter().fold(0, |sum: u64, spread| sum.saturating_add(spread.total));
     if waited > metrics.seconds.work.total.saturating_add(metrics.seconds.review.total) {
         let waited = took(waited);
-        rows.push(format!("Work waited longer ({waited}) than anybody was at it: who or what was missing?"));
+        rows.push(format!(
+            "Work waited longer ({waited}) than agents worked on it: who or what was missing?"
+        ));
     }
     let open = metrics.tasks.in_progress + metrics.tasks.blocked + metrics.tasks.waiting;
     if open > 0 {
         rows.push(format!(
-            "{open} of {} tasks are not done: does the next sprint take them, or does nobody?",
+            "{open} of {} tasks are not done: does the next sprint take them?",
             metrics.tasks.total
         ));
     }

@@ -1,11 +1,11 @@
-//! Reviewing: a sealed checkout of exactly what was submitted, and verdicts that look at the branch once more.
+//! Reviewing: a sealed checkout of exactly the submission, and verdicts that check the branch again.
 
 use super::drift;
 use super::gates::{self, Question};
 use super::prelude::*;
 use crate::git::reviewed;
 
-/// A review that was taken up, and where to look at the work.
+/// A claimed review, and its checkout.
 #[derive(Debug, Serialize)]
 pub struct Review {
     #[serde(flatten)]
@@ -14,7 +14,7 @@ pub struct Review {
     pub checkout: PathBuf,
 }
 
-/// Takes the review and makes the checkout. Repeating it gives the same checkout again.
+/// Claims the review and makes the checkout. Repeating it gives the same checkout again.
 pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Review, u64)> {
     let board = ctx.read(&Needs::Nothing)?.board;
     ctx.integration_in_place(&board)?;
@@ -54,7 +54,7 @@ pub enum VerdictKind {
     Discuss,
 }
 
-/// What became of a verdict.
+/// The result of a verdict.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Judged {
@@ -123,13 +123,14 @@ pub fn verdict(
             if let Some((outcome, revision)) = ctx.answered()? {
                 return Ok((Judged::Approved(outcome), revision));
             }
-            // What needs no gate is asked first: nobody should wait for tests to hear that the review is somebody else's.
+            // Checks that need no gate come first: a reviewer should not wait for tests to learn that another agent
+            // holds the review.
             let without_gates = |call: &Call| approve.check_without_gates(&snapshot.board, call);
             ctx.ask_early(&snapshot.board, &approve, without_gates)?;
             let question =
                 Question { task: Some(&approve.task), ..Question::new(Moment::Approve, &approve.commit) };
             approve.gates = Some(gates::judge(ctx, &question)?);
-            // The gates took their time, and the branch may have moved meanwhile.
+            // The gates may have taken long, and the branch may have moved meanwhile.
             approve.branch_head = head_of(ctx, &snapshot.board, &approve.task)?;
             let (outcome, revision) = judged(ctx, about, approve)?;
             Ok((Judged::Approved(outcome), revision))
@@ -151,10 +152,10 @@ pub fn verdict(
                 if let Some((outcome, revision)) = ctx.answered()? {
                     return Ok((Judged::Rejected(outcome), revision));
                 }
-                // Whether it amounts to an approval depends on what an approval depends on.
+                // Whether it counts as an approval depends on the conditions of an approval.
                 let question =
                     Question { task: Some(&reject.task), ..Question::new(Moment::Approve, &reject.commit) };
-                // Where they cannot be asked it is a rejection like any: it must not be lost for that.
+                // If the gates cannot run, it stays an ordinary rejection: it must not be lost.
                 reject.acceptance = gates::judge(ctx, &question).ok().map(|gates| Acceptance {
                     gates,
                     red_team_from,
@@ -173,7 +174,7 @@ pub fn verdict(
     }
 }
 
-/// Puts a verdict on record; the checkout it was reached in has served.
+/// Records a verdict and removes its checkout.
 fn judged<V: Verb + Into<Transition>>(
     ctx: &Context,
     (task, commit): (&TaskId, &CommitId),
@@ -185,7 +186,7 @@ fn judged<V: Verb + Into<Transition>>(
     Ok(committed.done())
 }
 
-/// Refuses a verdict on something else than the commit: files of the review checkout were changed.
+/// Refuses a verdict if files of the review checkout differ from the commit.
 fn shows_the_commit(ctx: &Context, board: &Board, task: &TaskId, commit: &CommitId) -> Result<()> {
     let known = board.task(task).filter(|task| task.review_commit.as_ref() == Some(commit));
     let checkout = ctx.machine.worktrees().join(".review").join(task.as_str());
@@ -199,19 +200,18 @@ fn shows_the_commit(ctx: &Context, board: &Board, task: &TaskId, commit: &Commit
     if changed.is_empty() {
         return Ok(());
     }
-    let what =
-        format!("files of the review checkout are not as in {}: {}", commit.short(), changed.join(", "));
+    let what = format!("files of the review checkout differ from {}: {}", commit.short(), changed.join(", "));
     Err(failure!(Code::WorktreeDirty, "{what}")
-        .hint(format!("a verdict is about the commit; `liza review claim {task}` makes the checkout again, look once more"))
+        .hint(format!("a verdict is about the commit; `liza review claim {task}` makes the checkout again; review it again"))
         .detail("paths", changed))
 }
 
-/// Whether a rejection that may be given at all leaves only small issues for the second time.
+/// Whether a permitted rejection leaves only minor issues for the second time.
 fn is_taste(ctx: &Context, board: &Board, reject: &Reject) -> Result<bool> {
     ctx.asked(board, |call| reject.check(board, call).is_ok() && reject.is_taste(board, call))
 }
 
-/// Asks every gate that an approval needs about what is under review, and puts its word on the board.
+/// Runs every gate that an approval needs on the commit under review, and records the results on the board.
 pub fn ask_gates(ctx: &Context, task: &TaskId) -> Result<()> {
     let snapshot = ctx.read(&Needs::Nothing)?;
     let commit = snapshot.board.task(task).and_then(|task| task.review_commit.clone());

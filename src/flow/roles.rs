@@ -1,4 +1,4 @@
-//! The role registry of this project: what each role may do, and which agents were registered under other words.
+//! The role registry of this project: what each role may do, and which agents were registered under other settings.
 
 use super::prelude::*;
 use crate::policy::provider::ProviderEntry;
@@ -8,7 +8,7 @@ pub struct Roles {
     pub config: ProjectConfig,
     pub matrix: Matrix,
     pub problems: Vec<Problem>,
-    /// Agents, with the roles they have, whose grants are not what liza.yaml says now.
+    /// Agents, with their roles, whose grants differ from what liza.yaml says now.
     pub registered_before: Vec<(String, Vec<Role>)>,
     pub revision: u64,
 }
@@ -31,7 +31,7 @@ pub fn roles(ctx: &Context) -> Result<Roles> {
     })
 }
 
-/// The provider that plays a role by default, if it is one that can be started.
+/// The default provider of a role, if it can be started.
 pub fn played_by(registry: Registry<'_>, catalog: &Catalog, role: &Role) -> Option<(String, ProviderEntry)> {
     let (name, _) = registry.provider(role)?;
     Some((name.to_owned(), catalog.entry(name).ok()?.clone()))

@@ -10,7 +10,7 @@ use crate::policy::metrics::{Counts, GoalRollUp, ReviewState, Spread, goal_roll_
 use crate::policy::spend::near;
 use crate::text::ago;
 
-/// So many rows of a list are shown to people; the JSON has them all.
+/// How many rows of a list people are shown; the JSON has them all.
 const MOST: usize = 50;
 
 pub struct RollUp {
@@ -23,13 +23,13 @@ pub struct RollUp {
     time: Wall,
 }
 
-/// What merged tasks did to files, from before the first of them to where integration is.
+/// What merged tasks did to files, from before the first of them to the present integration.
 #[derive(Debug, Clone, Default)]
 pub struct Files {
     pub created: Vec<String>,
     pub modified: Vec<String>,
     pub deleted: Vec<String>,
-    /// Changed once and as before again, or not to be told from the repository any more.
+    /// Changed and changed back, or no longer determinable from the repository.
     pub other: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ fn files(ctx: &Context, everything: &Everything, named: &[String]) -> Files {
     found
 }
 
-/// A span for people.
+/// A time span for people.
 pub fn took(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
@@ -75,7 +75,7 @@ pub fn took(seconds: u64) -> String {
     }
 }
 
-/// What was spent, a line for each outcome that has cost anything.
+/// What was spent, one line per outcome with costs.
 pub fn amount_rows(metrics: &Metrics) -> Vec<String> {
     let paid = metrics.spent.by_outcome().into_iter().filter(|(_, amount)| amount.sessions > 0);
     paid.map(|(name, amount)| {
@@ -232,7 +232,7 @@ impl RollUp {
             let details = details.collect::<Vec<_>>().join("; ");
             format!("{id} {} on {task_id} by {logged_by}: {details}", kind.as_str())
         });
-        list(&mut text, "Anomalies nobody has dealt with", anomalies.collect());
+        list(&mut text, "Unprocessed anomalies", anomalies.collect());
         let trips = rest.circuit_breaker.trips.iter().map(|trip| {
             let state = if trip.resolved.is_some() { "resolved" } else { "open" };
             format!("{} at {} ({state}): {}", trip.id, trip.time, md_inline(&clipped(&trip.summary, 200)))
@@ -259,7 +259,7 @@ fn answer(task: &Task) -> String {
     }
 }
 
-/// A section with a list, where there is anything to list.
+/// A section with a list, if there is anything to list.
 fn list(text: &mut String, title: &str, rows: Vec<String>) {
     if !rows.is_empty() {
         heading!(text, "{title}");
@@ -267,7 +267,7 @@ fn list(text: &mut String, title: &str, rows: Vec<String>) {
     }
 }
 
-/// The figures that are spreads, as a table.
+/// The figures with a distribution, as a table.
 pub fn table(metrics: &Metrics) -> String {
     let mut text = String::new();
     line!(text, "| figure | times | in all | median | p90 | most |");

@@ -1,4 +1,4 @@
-//! Sessions of agents as they were kept under `.liza/runs`: found by agent or task, and read step by step for people.
+//! Agent sessions kept under `.liza/runs`: found by agent or task, and read step by step for people.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
@@ -10,12 +10,12 @@ use crate::provider::{Step, Transcript, Usage};
 use crate::store::files::{paths_in, replace_disposable};
 
 const LARGEST_RECORD: usize = 64 * 1024;
-/// A line of an output is read so far; the rest of it is passed over.
+/// How much of an output line is read; the rest is skipped.
 const LONGEST_LINE: u64 = 1024 * 1024;
-/// So many sessions of a name are offered where there is none of another.
+/// How many session names are suggested if the requested one does not exist.
 const NAMED: usize = 8;
 
-/// What a runner writes down when a session begins.
+/// What a runner records when a session starts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct About {
     pub agent: AgentId,
@@ -26,7 +26,7 @@ pub struct About {
     pub started: Wall,
 }
 
-/// What a runner writes down when it has ended.
+/// What a runner records when it has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ended {
     pub agent: AgentId,
@@ -67,7 +67,7 @@ impl Kept {
         Some(shown_line(String::from_utf8_lossy(&bytes).trim()).into_owned())
     }
 
-    /// All of its output that was kept, in order.
+    /// All of its kept output, in order.
     fn outputs(&self) -> Vec<PathBuf> {
         let names = ["out.log", "out.tail-before.log", "out.tail.log"];
         names.map(|name| self.path(name)).into_iter().filter(|path| path.exists()).collect()
@@ -79,14 +79,14 @@ fn record<T: serde::de::DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// Says in a file what session begins; one that cannot be written costs only how it is shown.
+/// Records the start of a session; if it cannot be written, only its display suffers.
 pub fn begin(path: &Path, about: &About) {
     if let Ok(text) = serde_json::to_vec(about) {
         let _ = replace_disposable(path, &text);
     }
 }
 
-/// Every session that is kept, the oldest first.
+/// Every kept session, the oldest first.
 pub fn all(ctx: &Context) -> Vec<Kept> {
     let mut found = Vec::new();
     for place in paths_in(&ctx.machine.runs()) {
@@ -112,7 +112,7 @@ fn sessions_in(dir: &Path, task: Option<&str>) -> Vec<Kept> {
     paths_in(dir).into_iter().filter_map(of_file).collect()
 }
 
-/// The last session of an agent or on a task, or of anybody.
+/// The last session of an agent or on a task, or of all.
 pub fn last(ctx: &Context, of: Option<&str>) -> Result<Kept> {
     let all = all(ctx);
     let fits = |kept: &&Kept| of.is_none_or(|of| kept.agent == of || kept.task.as_deref() == Some(of));
@@ -136,7 +136,7 @@ pub fn last(ctx: &Context, of: Option<&str>) -> Result<Kept> {
     })
 }
 
-/// Reads a session's output, and goes on where it stopped.
+/// Reads a session's output, and continues where it stopped.
 pub struct Reader {
     kept: Kept,
     transcript: Option<Transcript>,
@@ -146,7 +146,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Step by step, or line by line as it was printed.
+    /// Step by step, or line by line as printed.
     pub fn new(kept: &Kept, raw: bool) -> Self {
         let format = kept.about().map(|about| about.output).unwrap_or_default();
         let transcript = (!raw).then(|| Transcript::new(format));
@@ -163,7 +163,7 @@ impl Reader {
         }
     }
 
-    /// The last steps of all that is there, and how many came before.
+    /// The last steps of the present output, and how many came before.
     pub fn last_steps(&mut self, most: usize) -> (VecDeque<Step>, usize) {
         let mut kept = VecDeque::new();
         let mut left_out = 0;
@@ -175,7 +175,7 @@ impl Reader {
             loop {
                 line.clear();
                 let Ok(count) = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line) else { break };
-                // What is not ended yet is read when it is.
+                // An unfinished line is read once it is complete.
                 if count == 0 || number == 0 && !line.ends_with(b"\n") {
                     break;
                 }
@@ -195,7 +195,7 @@ impl Reader {
         (kept, left_out)
     }
 
-    /// What was printed since.
+    /// What was printed since the last call.
     pub fn more(&mut self) -> Vec<Step> {
         use std::io::{Seek, SeekFrom};
         let Ok(mut file) = fs::File::open(self.kept.path("out.log")) else { return Vec::new() };
@@ -209,7 +209,7 @@ impl Reader {
         self.offset += bytes.len() as u64;
         self.rest.extend(bytes);
         let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else {
-            // A line without end is not kept.
+            // An endless line is not kept.
             if self.rest.len() as u64 > LONGEST_LINE {
                 self.rest.clear();
             }
@@ -219,7 +219,7 @@ impl Reader {
         whole.split(|byte| *byte == b'\n').flat_map(|line| self.steps(line)).collect()
     }
 
-    /// What was begun and not ended, once nothing more comes.
+    /// What was started and not finished, once nothing more comes.
     pub fn finish(&mut self) -> Vec<Step> {
         let rest = std::mem::take(&mut self.rest);
         let mut steps = self.steps(&rest);
@@ -228,11 +228,11 @@ impl Reader {
     }
 }
 
-/// So much of the end of an output is looked at for the last words of a program.
+/// How much of an output's end is searched for a program's last lines.
 const LAST_WORDS: u64 = 4096;
 const LAST_LINES: usize = 20;
 
-/// The last lines of an output that was kept, without what would do something to a terminal.
+/// The last lines of a kept output, without terminal control sequences.
 pub fn last_lines(path: &Path) -> Vec<String> {
     use std::io::{Seek, SeekFrom};
     let tail = path.with_extension("tail.log");

@@ -1,4 +1,4 @@
-//! Reading and changing single settings of `liza.yaml`.
+//! Reads and changes single settings of `liza.yaml`.
 
 use super::config_file::{LARGEST_CONFIG, read_config};
 use super::gates::accepted::changed;
@@ -7,20 +7,20 @@ use crate::store::files::replace_shared;
 use crate::wire::read_foreign_value;
 use crate::wire::yaml_edit::{self, Step, inline_value, path_of, target_of, value_at, words};
 
-/// Every setting with what it means: `liza config reference`.
+/// Every setting with its meaning: `liza config reference`.
 pub const REFERENCE: &str = include_str!("../../templates/liza.yaml");
 
 /// One setting.
 #[derive(Debug, Serialize)]
 pub struct Setting {
     pub key: String,
-    /// What counts; null where nothing is set and there is no default.
+    /// The effective value; null if nothing is set and there is no default.
     pub value: Value,
-    /// Whether liza.yaml says it, or it is a default.
+    /// Whether liza.yaml sets it, or it is a default.
     pub set: bool,
 }
 
-/// A setting that was changed.
+/// A changed setting.
 #[derive(Debug, Serialize)]
 pub struct Changed {
     pub key: String,
@@ -30,7 +30,7 @@ pub struct Changed {
     pub accepted: Vec<String>,
 }
 
-/// What counts for this key: what liza.yaml says, else the default.
+/// The effective value of this key: from liza.yaml, else the default.
 pub fn get(ctx: &Context, key: &str) -> Result<Setting> {
     let (_, tree) = read(ctx)?;
     let usage = |why: String| Failure::usage(why).hint(KEYS);
@@ -72,7 +72,7 @@ fn read(ctx: &Context) -> Result<(String, Value)> {
     Ok((text, tree))
 }
 
-/// Changes one setting for a person. A gate that is defined in this way is accepted by it.
+/// Changes one setting for a person. This also accepts a gate defined that way.
 pub fn set(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
     let changed = change(ctx, key, value)?;
     let first = words(key).ok().and_then(|words| words.into_iter().next()).unwrap_or_default();
@@ -80,7 +80,7 @@ pub fn set(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
     Ok(Changed { accepted, ..changed })
 }
 
-/// Changes one setting. The file is there as before or with exactly this change; what does not fit leaves it as it is.
+/// Changes one setting. The file stays as it was or gets exactly this change; an invalid value leaves it unchanged.
 pub(super) fn change(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
     let _one_at_a_time = ctx.machine.lock_checkout(ctx.root())?;
     let (text, tree) = read(ctx)?;
@@ -102,7 +102,7 @@ pub(super) fn change(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
     Ok(Changed { key: key.to_owned(), before, value: target, accepted: Vec::new() })
 }
 
-/// Where a value goes, and what. The first element of a list that is not there yet makes the list.
+/// Where the value goes, and the value itself. The first element of a missing list makes the list.
 fn target(key: &str, first: &str, tree: &Value, value: Value) -> Result<(Vec<Step>, Value), String> {
     let is_list = matches!(first, "gates" | "team") && tree.get(first).is_none_or(Value::is_null);
     if !is_list || key == first {
@@ -133,7 +133,7 @@ pub(super) fn write(ctx: &Context, before: &str, after: &str) -> Result<()> {
     Ok(replace_shared(&path, after.as_bytes())?)
 }
 
-/// Accepts the gates that are not as they were accepted; none where there is no board yet.
+/// Accepts the gates that differ from their accepted definitions; none if there is no board yet.
 fn accept(ctx: &Context) -> Result<Vec<String>> {
     let Ok(snapshot) = ctx.read(&Needs::Nothing) else { return Ok(Vec::new()) };
     let changes = changed(&snapshot.board, &ctx.project_config()?);

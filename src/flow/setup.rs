@@ -1,4 +1,4 @@
-//! What `liza init` chooses for a project: the agent CLI, the team and the gates; and the `liza.yaml` that says so.
+//! What `liza init` chooses for a project: the agent CLI, the team and the gates; and the resulting `liza.yaml`.
 
 use super::config_file::read_config;
 use super::gates::{Question, judge, seconds};
@@ -7,12 +7,12 @@ use super::programs::find;
 use super::propose::{self, Kind, Proposed, Way};
 use super::settings;
 
-/// In this order: the first that is installed is chosen.
+/// In this order: the first installed one is chosen.
 const PREFERRED: [&str; 11] =
     ["claude", "codex", "gemini", "opencode", "qwen", "copilot", "kimi", "vibe", "amp", "cursor", "acpx"];
 const LONGEST_REASON: usize = 160;
 
-/// What a person asked for.
+/// The person's options.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     pub provider: Option<String>,
@@ -23,32 +23,32 @@ pub struct Wanted {
 /// What was chosen, and why.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Setup {
-    /// The agent CLI; none where none was found.
+    /// The agent CLI; none if none was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Every agent CLI that is installed.
+    /// Every installed agent CLI.
     pub installed: Vec<String>,
     pub gates: Vec<Chosen>,
-    /// The file that told how the project is tested.
+    /// The files that show how the project is tested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<String>,
 }
 
-/// A gate that was written, and what came of trying it on the present head.
+/// A written gate, and the result of trying it on the present head.
 #[derive(Debug, Clone, Serialize)]
 pub struct Chosen {
     pub name: String,
     pub command: String,
-    /// Why it is inactive; it passed otherwise.
+    /// Why it is inactive; none if it passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inactive: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
 }
 
-/// The agent CLIs of the catalog that are on the PATH, the preferred ones first.
+/// The agent CLIs of the catalog on the PATH, the preferred ones first.
 pub fn installed(root: &Path) -> Vec<String> {
-    // Tests are about the programs they bring themselves.
+    // Tests use only the programs they bring themselves.
     if cfg!(debug_assertions) && std::env::var_os("LIZA_TEST_NO_PROVIDERS").is_some_and(|set| set == "1") {
         return Vec::new();
     }
@@ -57,7 +57,7 @@ pub fn installed(root: &Path) -> Vec<String> {
     PREFERRED.iter().filter(is_here).map(|name| (*name).to_owned()).collect()
 }
 
-/// Refuses a provider that there is not, before anything is made.
+/// Refuses an unknown provider, before anything is made.
 pub fn check_provider(name: &str) -> Result<()> {
     let catalog = Catalog::new(&ProjectConfig::default());
     catalog
@@ -66,7 +66,7 @@ pub fn check_provider(name: &str) -> Result<()> {
         .map_err(|why| Failure::new(ErrorCode::UsageProvider, why.message).hint(why.hint))
 }
 
-/// The plan for a `liza.yaml`: what is certain before a gate was tried.
+/// The plan for a `liza.yaml`: what is certain before any gate was tried.
 pub struct Plan {
     provider: Option<String>,
     installed: Vec<String>,
@@ -101,11 +101,11 @@ impl Plan {
             Some(name) if self.installed.len() > 1 => {
                 let _ = writeln!(
                     text,
-                    "# The agent CLI that plays every role; installed here: {installed}.\nprovider: {name}"
+                    "# The agent CLI for every role; installed here: {installed}.\nprovider: {name}"
                 );
             }
             Some(name) => {
-                let _ = writeln!(text, "# The agent CLI that plays every role.\nprovider: {name}");
+                let _ = writeln!(text, "# The agent CLI for every role.\nprovider: {name}");
             }
             None => text.push_str(
                 "# No agent CLI was found on the PATH: install one, then `liza config set provider NAME`.\n",
@@ -125,7 +125,7 @@ impl Plan {
         text
     }
 
-    /// Tries the gates on a commit and writes what came of it; `written` is the file as it stands.
+    /// Tries the gates on a commit and writes the result; `written` is the present file.
     pub fn try_gates(self, ctx: &Context, head: &CommitId, written: String) -> Result<Setup> {
         let mut file = written;
         let mut taken: Vec<Way> = Vec::new();
@@ -155,7 +155,7 @@ impl Plan {
 }
 
 impl Kind {
-    /// What a person says is the test.
+    /// The test command that a person named.
     fn of_command(command: &str) -> Self {
         let way = Way::of(vec![Proposed::new("test", command)], &[]);
         Self::new("test", "", vec![way])
@@ -170,7 +170,7 @@ fn rewrite(ctx: &Context, before: &str, after: String) -> Result<String> {
     Ok(after)
 }
 
-/// Runs the gates of one way in turn; those from the first red one on are inactive.
+/// Runs the gates of one way in turn; from the first red one on they are inactive.
 fn try_way(ctx: &Context, head: &CommitId, way: &Way) -> Result<(Way, Vec<Chosen>)> {
     let names: Vec<String> = way.gates.iter().map(|gate| gate.name.clone()).collect();
     let question = Question { only: Some(&names), ..Question::new(Moment::ByHand, head) };

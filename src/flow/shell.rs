@@ -1,7 +1,7 @@
-//! Running somebody's command: bounded in time and output, in a process group of its own, without our secrets.
+//! Runs a configured command: bounded in time and output, in its own process group, without liza's secrets.
 //!
-//! A check (a gate, a validation) is started through `liza __hold --gate BOARD`: nothing it sets free outlives it, and
-//! nothing that descends from it can act on that board.
+//! A check (a gate, a validation) is started through `liza __hold --gate BOARD`: no process it detaches outlives it,
+//! and no descendant can act on that board.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -14,31 +14,34 @@ use super::prelude::*;
 use crate::host::{Child, HOLDER_PATIENCE, Program, Streams};
 use crate::store::Machine;
 
-/// A transient end (killed, or an exit above 128) is tried again this often.
+/// How often a transient end (killed, or an exit above 128) is retried.
 pub const RETRIES: u32 = 2;
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// How often it is looked whether a command has to stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long to wait for the last output once the command has ended: a daemon it left may hold the pipe for ever.
 const DRAIN: Duration = Duration::from_millis(500);
-/// The same where nothing can be left: then only a busy machine keeps the last words.
+/// The same for a held command, which leaves no process: only a busy machine delays the last output.
 const HELD_DRAIN: Duration = Duration::from_secs(10);
 
-/// A command to be run.
+/// A command to run.
 pub struct Job<'a> {
     /// Program and arguments.
     pub argv: Vec<OsString>,
     pub dir: &'a Path,
-    /// All of its environment.
+    /// Its whole environment.
     pub env: Vec<(OsString, OsString)>,
-    /// The board that nothing of it may act on; none for what is no check.
+    /// The board that its processes may not act on; none if it is no check.
     pub held_for: Option<&'a Path>,
+    /// The directory above which its git looks for no repository: above a place that lost its `.git` file is the person's
+    /// checkout.
+    pub ceiling: Option<&'a Path>,
     pub timeout: Duration,
-    /// Values that are taken out of its output.
+    /// Values that are removed from its output.
     pub secrets: &'a [Secret],
-    /// A text that is looked for in all of its output.
+    /// A text to look for in all of its output.
     pub wanted: &'a str,
-    /// Whether its standard output is wanted apart from the rest.
+    /// Whether its standard output is captured separately.
     pub apart: bool,
 }
 
@@ -50,32 +53,42 @@ impl<'a> Job<'a> {
         env: Vec<(OsString, OsString)>,
         timeout: Duration,
     ) -> Self {
-        Self { argv, dir, env, held_for: None, timeout, secrets: &[], wanted: "", apart: false }
+        Self {
+            argv,
+            dir,
+            env,
+            held_for: None,
+            ceiling: None,
+            timeout,
+            secrets: &[],
+            wanted: "",
+            apart: false,
+        }
     }
 }
 
-/// How a command came to its end.
+/// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     Exited(i32),
     Killed(i32),
     TimedOut,
-    /// Somebody wanted it to stop.
+    /// The caller stopped it.
     Stopped,
     NotStarted(String),
     Lost(String),
 }
 
-/// What is known of a command that ran.
+/// The result of a command that ran.
 pub struct Done {
     pub ended: Ended,
     pub output: Captured,
-    /// What it said on standard output; only where that was wanted.
+    /// Its standard output, if captured separately.
     pub stdout: Captured,
     pub duration: Duration,
 }
 
-/// Runs a command until it ends, its time is over, or `stopped` says so.
+/// Runs a command until it ends, its time is over, or `stopped` returns true.
 pub fn execute(job: &Job<'_>, stopped: &dyn Fn() -> bool) -> Done {
     let started = Instant::now();
     let others = if job.held_for.is_some() { host::children() } else { BTreeSet::new() };
@@ -93,7 +106,7 @@ pub fn execute(job: &Job<'_>, stopped: &dyn Fn() -> bool) -> Done {
     Done { ended, output, stdout, duration: started.elapsed() }
 }
 
-/// Does something that starts programs through a holder, and ends what came to this process from one that was killed.
+/// Runs an action that starts programs through a holder, and ends processes inherited from a killed holder.
 pub fn leaving_nothing<T>(act: impl FnOnce() -> T) -> T {
     host::adopt_orphans();
     let others = host::children();
@@ -112,14 +125,17 @@ fn begin(job: &Job<'_>) -> std::io::Result<(Child, Ear)> {
         job.argv.split_first().ok_or_else(|| std::io::Error::other("no program is named"))?;
     let program = match job.held_for {
         Some(board) => {
-            // Whatever a killed holder leaves comes to this process, and is ended by it.
+            // Processes that a killed holder leaves become children of this process, which ends them.
             host::adopt_orphans();
             Program::held_for_gate(board, program)
         }
         None => Program::new(program),
     };
     let streams = if job.apart { Streams::Apart } else { Streams::Together };
-    let program = program.args(args).only_env(job.env.iter().cloned()).dir(job.dir);
+    let mut program = program.args(args).only_env(job.env.iter().cloned()).dir(job.dir);
+    if let Some(ceiling) = job.ceiling {
+        program = program.env("GIT_CEILING_DIRECTORIES", ceiling);
+    }
     let mut child = program.own_group().streams(streams).start()?;
     match Ear::listen(child.stdout.take(), child.stderr.take(), job.wanted.trim(), job.secrets) {
         Ok(ear) => Ok((child, ear)),
@@ -139,13 +155,14 @@ fn wait(child: &mut Child, deadline: Instant, stopped: &dyn Fn() -> bool) -> End
             Err(error) => break Ended::Lost(format!("it was lost: {error}")),
         }
         left = deadline.saturating_duration_since(Instant::now());
-        let told = if stopped() { Some(Ended::Stopped) } else { left.is_zero().then_some(Ended::TimedOut) };
-        if let Some(told) = told {
+        let early_end =
+            if stopped() { Some(Ended::Stopped) } else { left.is_zero().then_some(Ended::TimedOut) };
+        if let Some(early_end) = early_end {
             child.end();
-            break told;
+            break early_end;
         }
     };
-    // Also what it left in the background.
+    // Also the processes it left in the background.
     child.signal_group(Signal::KILL);
     ended
 }
@@ -157,8 +174,8 @@ fn of_status(status: ExitStatus) -> Ended {
     }
 }
 
-/// Ends what came to this process from a holder that was killed or gave up, and leaves alone what was there before. False
-/// if that cannot be done.
+/// Ends processes inherited from a holder that was killed or gave up; spares those that existed before. False if that
+/// fails.
 fn end_strays(spared: &BTreeSet<u32>) -> bool {
     crate::host::end_descendants_except(spared, HOLDER_PATIENCE)
 }
@@ -175,15 +192,15 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Whether it ran to a good end and said what was expected.
+    /// Whether it succeeded and printed what was expected.
     pub fn is_green(&self) -> bool {
         self.exit == Some(0) && self.found && self.problem.is_none()
     }
 }
 
-/// What a shell command that liza runs as a check is told.
+/// A shell command that liza runs as a check.
 pub struct Check<'a> {
-    /// On whose board it may not act.
+    /// The machine of the board on which it may not act.
     pub machine: &'a Machine,
     pub command: &'a str,
     pub dir: &'a Path,
@@ -193,10 +210,11 @@ pub struct Check<'a> {
     pub log: &'a Path,
 }
 
-/// Runs a check, writes its output to the log, and says whether it contains what is expected.
+/// Runs a check, writes its output to the log, and returns whether it contains what is expected.
 pub fn run(check: &Check<'_>) -> Ran {
     let _known_by_it = check.machine.take_check();
-    // A unit test is not liza and cannot hold a command; and what other tests start are children of the same process.
+    // A unit test is not liza and cannot hold a command; and processes of other tests are children of the same
+    // process.
     run_held(check, (!cfg!(test)).then_some(check.machine.home()))
 }
 
@@ -205,7 +223,7 @@ fn run_held(check: &Check<'_>, held_for: Option<&Path>) -> Ran {
     let mut tries = 0;
     loop {
         let job = Job::new(by_shell(check.command), check.dir, without_ours(), check.timeout);
-        let job = Job { held_for, wanted: check.expect, ..job };
+        let job = Job { held_for, ceiling: Some(check.machine.worktrees()), wanted: check.expect, ..job };
         let done = execute(&job, &|| asked.signal().is_some());
         let _ = write_log(check.log, check.command, &[&done.output]);
         let ran = said(&done, check.timeout);
@@ -221,7 +239,7 @@ fn run_held(check: &Check<'_>, held_for: Option<&Path>) -> Ran {
     }
 }
 
-/// The command is the agent's to choose; the right to act as somebody is not its to have.
+/// The agent chooses the command, but the command must not get an identity to act with.
 fn without_ours() -> Vec<(OsString, OsString)> {
     let ours = |name: &OsString| {
         let name = name.to_string_lossy();
@@ -260,8 +278,7 @@ pub fn out_of_time(timeout: Duration) -> String {
     format!("it ran longer than {} s and was stopped", timeout.as_secs())
 }
 
-/// Runs a shell command in `dir` that is told something through its environment. Returns how it ended and the end of what
-/// it printed.
+/// Runs a shell command in `dir` with extra environment variables. Returns how it ended and the end of its output.
 pub fn tell(command: &str, dir: &Path, environment: &[(&str, String)], timeout: Duration) -> (Ran, String) {
     let asked = Interruption::listen();
     let mut env = without_ours();
@@ -272,7 +289,7 @@ pub fn tell(command: &str, dir: &Path, environment: &[(&str, String)], timeout: 
     (said(&done, timeout), end)
 }
 
-/// What a program says, on either output, when it is asked something: bounded in time and size, nothing to read.
+/// The output of a program, standard output and error: bounded in time and size, without input.
 pub fn answer_of(
     program: &Path,
     args: &[String],
@@ -313,14 +330,14 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_hangs_is_stopped_with_its_children() {
+    fn hanging_command_is_stopped_with_its_children() {
         let (done, _) = ran("sleep 600 & sleep 600", "x", Duration::from_millis(200));
         assert_eq!(done.exit, None);
         assert!(done.problem.expect("a problem").contains("longer than"));
     }
 
     #[test]
-    fn a_flood_keeps_head_and_tail() {
+    fn flood_keeps_head_and_tail() {
         let (done, log) = ran(
             "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last",
             "last",
@@ -331,14 +348,14 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_program_is_no_result() {
+    fn missing_program_is_no_result() {
         let (done, _) = ran("no-such-program-anywhere", "", Duration::from_secs(10));
         assert_eq!(done.exit, Some(127));
         assert!(done.problem.is_some());
     }
 
     #[test]
-    fn a_daemon_that_keeps_the_pipe_does_not_hold_us() {
+    fn daemon_holding_the_pipe_does_not_block() {
         let (done, _) = ran("setsid sleep 30 & echo ok", "ok", Duration::from_secs(10));
         assert_eq!(done.exit, Some(0));
     }

@@ -1,8 +1,8 @@
 //! Specs: which text a `spec_ref` means, and pinning that text with a task.
 //!
-//! `goal` means the goal's text, and so does a `specs/vision.md` that is still the template: a text that says nothing is never
-//! sent to an agent. A spec need not be committed: its text is stored once under its hash (`.liza/spec_texts`), and a task
-//! carries that hash.
+//! `goal` means the goal's text, and so does a `specs/vision.md` that is still the template: an empty template is
+//! never sent to an agent. A spec need not be committed: its text is stored once under its hash (`.liza/spec_texts`),
+//! and a task carries that hash.
 
 use super::prelude::*;
 use crate::board::goals::{GOAL_SPEC, Goal, PinnedSpec, SpecPin, Specs};
@@ -13,7 +13,7 @@ pub const VISION: &str = include_str!("../../templates/vision.md");
 pub const DEFAULT_SPEC: &str = "specs/vision.md";
 const PLACE_OF_GOAL: &str = "{{goal}}";
 
-/// A text, and what it is of: a file, or `goal`.
+/// A text, and its source: a file, or `goal`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecText {
     pub of: String,
@@ -42,7 +42,7 @@ pub fn is_unedited_vision(text: &str) -> bool {
 }
 
 impl Context {
-    /// The text that a reference means now; nothing if its file is not there.
+    /// The text that a reference means now; none if its file does not exist.
     pub fn spec_text(&self, goal: &Goal, spec_ref: &str) -> Result<Option<SpecText>> {
         let name = spec_file(spec_ref);
         if name == GOAL_SPEC {
@@ -66,20 +66,20 @@ impl Context {
         Ok(Some(SpecText { of: name.to_owned(), text }))
     }
 
-    /// What is found of the specs that these tasks name; the texts are not stored yet.
+    /// The specs that these tasks name; the texts are not stored yet.
     pub fn find_specs(&self, tasks: &[NewTask]) -> Result<(Specs, Vec<SpecText>)> {
         let named = tasks.iter().filter_map(|task| Some((&task.id, task.spec_ref.as_deref()?)));
         self.look_up(named)
     }
 
-    /// The same with the texts stored: for tasks that are about to be committed.
+    /// The same with the texts stored: for tasks about to be committed.
     pub fn pin_specs(&self, tasks: &[NewTask]) -> Result<Specs> {
         let (specs, texts) = self.find_specs(tasks)?;
         self.keep_texts(&texts)?;
         Ok(specs)
     }
 
-    /// The same for tasks of the board, by the references they have.
+    /// The same for tasks of the board, by their references.
     pub fn pin_specs_of<'t>(&self, tasks: impl Iterator<Item = (&'t TaskId, &'t str)>) -> Result<Specs> {
         let (specs, texts) = self.look_up(tasks)?;
         self.keep_texts(&texts)?;
@@ -120,7 +120,7 @@ impl Context {
     }
 }
 
-/// Announces that a spec has changed: tasks that are DRAFT or IDLE go by its new text, agents of the others are told.
+/// Announces that a spec has changed: tasks in DRAFT or IDLE get its new text, agents of other tasks get a message.
 pub fn change(ctx: &Context, spec: &str, change: String, affects: Vec<TaskId>) -> Result<(SpecChanged, u64)> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let text = ctx.spec_text(&board.rest.goal, spec)?;
@@ -138,7 +138,7 @@ pub fn change(ctx: &Context, spec: &str, change: String, affects: Vec<TaskId>) -
     Ok((changed, revision))
 }
 
-/// Gives a goal other words or another spec; tasks whose spec is the goal go by the new text as after a changed spec.
+/// Gives a goal another text or spec; tasks whose spec is the goal get the new text as after a changed spec.
 pub fn edit_goal(
     ctx: &Context,
     board: &Board,
@@ -161,7 +161,7 @@ pub fn edit_goal(
     Ok((edited, revision))
 }
 
-/// Writes to the agents of tasks that are under way. A message that finds no room is no reason to fail.
+/// Sends a message to the agents of tasks in progress. A message that cannot be delivered is no failure.
 pub fn tell_agents(ctx: &Context, spec: &str, said: &str, tasks: &[TaskId]) {
     let Ok(board) = ctx.read(&Needs::Nothing).map(|snapshot| snapshot.board) else { return };
     for id in tasks {

@@ -1,17 +1,17 @@
-//! What work may cost at this moment: what liza.yaml says, and whether a run with a cap is under way.
+//! What work may cost now: by liza.yaml, and by a running run with a cap.
 
 use super::prelude::*;
 use crate::board::caps::{Cap, CapUse, Caps};
 use crate::store::files::FileIdentity;
 
 impl Context {
-    /// The caps that hold now. That of a run holds while the run that began with it lives.
+    /// The caps that apply now. A run's cap applies while that run lives.
     pub fn caps(&self, board: &Board) -> Result<Caps> {
         Ok(holding(self.project_config()?.spend, board))
     }
 }
 
-/// What of these caps holds at the moment.
+/// Which of these caps apply now.
 pub fn holding(mut caps: Caps, board: &Board) -> Caps {
     if !board.rest.run.as_ref().is_some_and(|run| host::lives(&run.owner)) {
         caps.run = Cap::default();
@@ -19,7 +19,7 @@ pub fn holding(mut caps: Caps, board: &Board) -> Caps {
     caps
 }
 
-/// How much of every cap is used that bears on this agent and this task.
+/// How much is used of every cap that applies to this agent and this task.
 pub fn uses(ctx: &Context, agent: &AgentId, task: Option<&TaskId>) -> Result<Vec<CapUse>> {
     let said = ctx.project_config()?.spend;
     if said.is_none() {
@@ -30,8 +30,7 @@ pub fn uses(ctx: &Context, agent: &AgentId, task: Option<&TaskId>) -> Result<Vec
     Ok(holding(said, &board).uses(&board, task, Some(agent)))
 }
 
-/// The caps, for somebody who asks again and again: liza.yaml is read when it has changed. A mistake in it leaves things as
-/// they were.
+/// The caps, for repeated queries: liza.yaml is read only when it has changed. A mistake in it keeps the former caps.
 #[derive(Debug, Default)]
 pub struct KnownCaps {
     seen: Option<FileIdentity>,

@@ -1,4 +1,4 @@
-//! Sprints: begun, looked at, and closed with figures and a draft of a retrospective.
+//! Sprints: starting, showing, and closing them with figures and a draft of a retrospective.
 
 use super::metrics::Everything;
 use super::prelude::*;
@@ -12,7 +12,7 @@ pub struct Begin {
     pub deadline: Option<Wall>,
 }
 
-/// Starts a sprint. The one that every board begins with, and of which nobody has said anything, is closed on the way.
+/// Starts a sprint. Closes the initial sprint of the board first, if it was never used.
 pub fn start(ctx: &Context, begin: Begin) -> Result<(SprintStarted, u64)> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let what = |board: &Board| StartSprint {
@@ -22,7 +22,7 @@ pub fn start(ctx: &Context, begin: Begin) -> Result<(SprintStarted, u64)> {
         deadline: begin.deadline,
     };
     if board.rest.sprint.is_undeclared() {
-        // Whatever else is wrong with the new one is said before the old one ends.
+        // Refuse an invalid new sprint before the old one ends.
         let world = World::default();
         let mut without = board.clone();
         without.rest.sprint.status = SprintStatus::Closed;
@@ -46,16 +46,16 @@ pub fn set_scope(ctx: &Context, add: Vec<TaskId>, drop: Vec<TaskId>) -> Result<(
     Ok(ctx.commit(SetSprintScope { id, add, drop })?.done())
 }
 
-/// A sprint that was closed.
+/// A closed sprint.
 #[derive(Serialize)]
 pub struct Closed {
     #[serde(flatten)]
     pub sprint: SprintClosed,
     pub metrics: Metrics,
-    /// Where the draft of the retrospective is.
+    /// The path of the retrospective's draft.
     #[serde(skip)]
     pub retrospective: PathBuf,
-    /// Whether CHECKPOINT still halts everybody.
+    /// Whether the CHECKPOINT switch still halts the team.
     #[serde(skip)]
     pub halted: bool,
     #[serde(skip)]
@@ -66,7 +66,7 @@ pub fn close(ctx: &Context, note: Option<String>) -> Result<Closed> {
     close_open(ctx, note, true)
 }
 
-/// The draft is there before the board says where, so nobody is sent to a file that is not.
+/// The draft exists before the board names it, so the board never names a missing file.
 fn close_open(ctx: &Context, note: Option<String>, is_request: bool) -> Result<Closed> {
     let everything = Everything::read(ctx)?;
     let sprint = &everything.board.rest.sprint;
@@ -91,7 +91,7 @@ fn close_open(ctx: &Context, note: Option<String>, is_request: bool) -> Result<C
     Ok(Closed { sprint, metrics, retrospective: path, halted, revision })
 }
 
-/// Under a name that is free: an older draft may have been worked on.
+/// Under an unused name: people may have edited an older draft.
 fn write_draft(ctx: &Context, sprint: &Sprint, text: &str) -> Result<PathBuf> {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let safe: String = sprint.id.chars().map(safe).take(64).collect();
@@ -102,30 +102,31 @@ fn write_draft(ctx: &Context, sprint: &Sprint, text: &str) -> Result<PathBuf> {
             return Ok(path);
         }
     }
-    Err(failure!(ErrorCode::IoReports, "no free name for {stem}.md in {}", ctx.store.reports_shown())
+    Err(failure!(ErrorCode::IoReports, "all names for {stem}.md in {} are taken", ctx.store.reports_shown())
         .hint("move old retrospectives elsewhere"))
 }
 
-/// The deadline of the open sprint, while nothing was done about it.
+/// The deadline of the open sprint, if it was not handled yet.
 pub fn due(board: &Board) -> Option<Wall> {
     let sprint = &board.rest.sprint;
     let waits = sprint.is_open() && sprint.timeline.halt != Some(DeadlineHalt::Done);
     sprint.timeline.deadline.filter(|_| waits)
 }
 
-/// Sets CHECKPOINT for a deadline that has passed, once: a person who takes it away is not overruled. Says what was done.
+/// Sets the CHECKPOINT switch for a deadline that has passed, once: a person who clears it is not overruled. Returns
+/// what was done.
 pub fn heed_deadline(ctx: &Context) -> Result<Option<String>> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let Some(deadline) = due(&board).filter(|deadline| *deadline <= ctx.now.wall) else { return Ok(None) };
     let sprint = &board.rest.sprint;
     let step = |halt: DeadlineHalt| PassDeadline { id: sprint.id.clone(), halt };
-    // On record first: whatever dies between here and the end is taken up again.
+    // Recorded first: if this process dies before the end, another one continues.
     if sprint.timeline.halt.is_none() {
         ctx.commit_as_liza(step(DeadlineHalt::Begun))?;
         crash::point("deadline.begun");
     }
     let reason = format!(
-        "sprint {} has reached its deadline of {deadline}; `liza sprint show`; `liza sprint close` if it is over; then `liza resume`, and everybody goes on",
+        "sprint {} has reached its deadline of {deadline}; `liza sprint show`; `liza sprint close` if it is over; then `liza resume` lets the team continue",
         sprint.id
     );
     let set = ctx.store.set_switch(SwitchKind::Checkpoint, None, &reason)?;

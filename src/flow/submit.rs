@@ -1,4 +1,4 @@
-//! Checkpoint and submit: the two moments at which liza looks into the worktree itself.
+//! Checkpoint and submit: the two moments at which liza itself examines the worktree.
 
 use super::attempt::handout;
 use super::branches::no_unnamed_repositories;
@@ -34,7 +34,7 @@ pub fn checkpoint(ctx: &Context, task: &TaskId, mut checkpoint: Checkpoint) -> R
     Ok(committed.done())
 }
 
-/// A checkpoint that only names files adds them to the one before it in the same iteration.
+/// A checkpoint that only names files adds them to the previous one of the same iteration.
 fn goes_on(checkpoint: &mut Checkpoint, former: &Checkpoint) {
     let Checkpoint { intent, assumptions, risks, validation, files_to_modify } = checkpoint;
     let says_nothing = [&*intent, &*risks, &validation.command, &validation.expect]
@@ -52,7 +52,7 @@ fn goes_on(checkpoint: &mut Checkpoint, former: &Checkpoint) {
     }
 }
 
-/// What the checkpoint and the attempt before it have to do with tests. A pattern that test files could match counts.
+/// Which test files the checkpoint and the previous attempt cover. A pattern that can match test files counts.
 fn test_files(
     ctx: &Context,
     board: &Board,
@@ -72,7 +72,7 @@ fn test_files(
         checkpoint.files_to_modify.iter().partition(|file| may_be_test(file));
     let others: Vec<String> = rest.into_iter().filter(|file| !former.contains(file)).cloned().collect();
     let announced_before = former.iter().any(|file| may_be_test(file));
-    // Git is asked only where it decides: nothing is announced, or the work has begun.
+    // Git is asked only if it matters: nothing is announced, or the work has begun.
     let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
     let decides = announced.is_empty() && !announced_before || handed_out != Some(found);
     let committed = decides && {
@@ -86,13 +86,13 @@ fn test_files(
     Ok(TestFiles { announced: announced.into_iter().cloned().collect(), others, announced_before, committed })
 }
 
-/// Whether everything in the worktree is committed. Where git does not say, it may not be.
+/// Whether everything in the worktree is committed. If git does not answer, it may not be.
 fn is_clean(worktree: &Path) -> bool {
     content::status(worktree, Filters::Run).is_ok_and(|dirty| dirty.is_empty())
 }
 
 pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
-    // A repeated request is answered before anything is run.
+    // A repeated request is answered before any command runs.
     if let Some(answer) = ctx.answered()? {
         return Ok(answer);
     }
@@ -100,7 +100,7 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
     ctx.integration_in_place(&snapshot.board)?;
     let found = match worktree_of(ctx, &snapshot.board, task) {
         Ok((path, _)) => Some((evidence::collect(ctx, &snapshot.board, task, &path)?, path)),
-        // Without a worktree the rule itself says what is wrong with the task.
+        // Without a worktree the rule itself reports what is wrong with the task.
         Err(failure) => match snapshot.board.task(task) {
             Some(known) if !known.body().attempts.is_empty() => return Err(failure),
             _ => None,
@@ -114,7 +114,7 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
         evidence: first.clone(),
         edition: Edition::NOW,
     };
-    // Everything that needs no command to be run.
+    // All checks that need no command.
     ctx.ask_early(&snapshot.board, &submit, |call| submit.check_without_validation(&snapshot.board, call))?;
     no_unnamed_repositories(ctx, &first.merge_base, &first.head)?;
     nothing_prepared(&snapshot.board, task, &first.files)?;
@@ -146,7 +146,7 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
         None
     };
     crash::point("submit.gated");
-    // What the command did to tracked files counts, so the worktree is looked at again.
+    // The command's changes to tracked files count, so the worktree is examined again.
     let mut after = evidence::collect(ctx, &snapshot.board, task, &path)?;
     after.leave_to_command(ctx, &before)?;
     submit.evidence = after.evidence;
@@ -164,26 +164,27 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
         log: log.strip_prefix(ctx.root()).unwrap_or(&log).display().to_string(),
         problem: ran.problem,
     });
-    // Kept before the board names it: a commit nobody can collect under us.
+    // Pinned before the board names it, so that git cannot collect the commit.
     let pinned = format!("refs/liza/submitted/{task}/{epoch}-{iteration}");
     refs::pin(&ctx.repo, &pinned, &submit.evidence.head)?;
-    // git flushes none of the agent's commits by itself; once they are accepted, a power cut must not take them.
+    // git does not sync the agent's commits; once accepted, they must survive a power cut.
     ctx.sync()?;
     let byproducts = submit.evidence.byproducts.clone();
     let done = ctx.commit(submit)?.done();
     if !byproducts.is_empty() {
-        ctx.narrate(format!("made by the validation, so not handed in: {}", list_words(&byproducts)));
+        ctx.narrate(format!("made by the validation, so not submitted: {}", list_words(&byproducts)));
     }
     if !after.ignored.is_empty() {
         let (count, some) = (after.ignored.len(), after.ignored[..after.ignored.len().min(10)].join(", "));
         ctx.narrate(format!(
-            "in scope but ignored by git, so not handed in ({count}): {some}; `git add -f` and a new commit would add them"
+            "in scope but ignored by git, so not submitted ({count}): {some}; `git add -f` and a new commit would add them"
         ));
     }
     Ok(done)
 }
 
-/// Refuses commits of what liza put into the worktree: copies such as `.env` are nobody's work, and may be secret.
+/// Refuses commits of files that liza put into the worktree: copies such as `.env` are not the agent's work, and may
+/// be secret.
 fn nothing_prepared(board: &Board, task: &TaskId, files: &[String]) -> Result<()> {
     let prepared = prepared_for(board, task);
     let found: Vec<String> = files.iter().filter(|file| is_prepared(prepared, file)).cloned().collect();
@@ -192,12 +193,12 @@ fn nothing_prepared(board: &Board, task: &TaskId, files: &[String]) -> Result<()
     }
     Err(failure!(Code::Scope, "files that liza prepared are committed: {}", found.join(", "))
         .hint(
-            "take them out of the commits: git rm --cached FILE, then git commit --amend; they stay on disk",
+            "remove them from the commits: git rm --cached FILE, then git commit --amend; they stay on disk",
         )
         .detail("paths", found))
 }
 
-/// Whether the validation of the checkpoint passes in the worktree as it stands. Nothing is submitted or recorded.
+/// Whether the checkpoint's validation passes in the present worktree. Submits and records nothing.
 pub fn check_validation(ctx: &Context, task: &TaskId) -> Result<shell::Ran> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let (path, _) = worktree_of(ctx, &snapshot.board, task)?;
@@ -217,7 +218,7 @@ pub fn check_validation(ctx: &Context, task: &TaskId) -> Result<shell::Ran> {
     }))
 }
 
-/// Lets the rule refuse, with what it would have been told.
+/// Makes the rule refuse, with the input it would have got.
 fn nothing_to_submit(ctx: &Context, task: &TaskId) -> Failure {
     let head = match ctx.query().and_then(|query| query.head_commit().map_err(Failure::from)) {
         Ok(Some(head)) => head,

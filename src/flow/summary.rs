@@ -1,11 +1,11 @@
-//! The summary that CHECKPOINT writes: where everything stands, and what waits for a person.
+//! The summary that the CHECKPOINT switch writes: the state of all tasks, and what waits for a person.
 
 use super::page::{heading, line, waits_for};
 use super::prelude::*;
 use crate::board::records::Anomaly;
 use crate::policy::view::Scene;
 
-/// Writes the report and returns where it is.
+/// Writes the report and returns its path.
 pub fn write(ctx: &Context, reason: &str) -> Result<PathBuf> {
     let snapshot = ctx.read(&Needs::Everything)?;
     let text = render(ctx, &snapshot.board, reason)?;
@@ -13,14 +13,14 @@ pub fn write(ctx: &Context, reason: &str) -> Result<PathBuf> {
     Ok(ctx.store.write_report(&format!("checkpoint-{stamp}-r{}.md", snapshot.board.revision), &text)?)
 }
 
-/// Writes the report of the checkpoint that halts everybody, once for each time it is set, whoever notices it first: the
-/// command, the watcher, a runner. Says where, if it was this caller.
+/// Writes the report of the team-wide CHECKPOINT switch, once per setting, by the first process that notices it: a
+/// command, the watcher or a runner. Returns the path if this caller wrote it.
 pub fn write_once(ctx: &Context) -> Result<Option<PathBuf>> {
     Ok(of_checkpoint(ctx, None)?.and_then(|(report, new)| new.then_some(report)))
 }
 
-/// A command that met a CHECKPOINT which a person made by `touch` writes its summary, if neither run nor watcher is there to do
-/// it. What the command itself did or answered does not depend on that.
+/// If a person set the CHECKPOINT switch with `touch`, the next command writes its summary, unless a run or watcher
+/// does. This does not affect the command's own result.
 pub fn after_command(ctx: &Context) {
     if !ctx.store.has_seen_checkpoint() || ctx.credentials.is_of_gate() || ctx.machine.is_overseen() {
         return;
@@ -32,7 +32,7 @@ pub fn after_command(ctx: &Context) {
     }
 }
 
-/// The report of a checkpoint that is set, and whether it was written just now. None if none is set.
+/// The report of a CHECKPOINT switch that is set, and whether it was written just now. None if none is set.
 pub fn of_checkpoint(ctx: &Context, subject: Option<&str>) -> Result<Option<(PathBuf, bool)>> {
     let Some((identity, since)) = ctx.store.switch_identity(SwitchKind::Checkpoint, subject) else {
         return Ok(None);
@@ -122,11 +122,11 @@ fn for_a_person(text: &mut String, board: &Board) {
             line!(text, "  - {}", md_inline(question));
         }
         if task.hypothesis_exhausted() {
-            line!(text, "  - cut it anew: `liza task rescope {} --into FILE --reason …`", task.id);
+            line!(text, "  - split or replan it: `liza task rescope {} --into FILE --reason …`", task.id);
         } else {
             line!(text, "  - answer: `liza task unblock {} --answer …`", task.id);
         }
     }
     line!(text);
-    line!(text, "Go on with `liza resume`.");
+    line!(text, "Continue with `liza resume`.");
 }

@@ -1,7 +1,7 @@
 //! A temporary repository with a board, and people and agents who act on it in this process.
 //!
-//! Every act opens a context of its own, as every command does, and calls what the command of that name calls. Commands
-//! that take texts apart, print and exit are tested as processes in tests/cli; the exit code follows from the code of a
+//! Every act opens its own context, as every command does, and calls the same function as the command of that name.
+//! Parsing, printing and exit codes are tested as processes in tests/cli; the exit code follows from the code of a
 //! failure (`cli::exit`).
 
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub fn task_id(text: &str) -> TaskId {
     TaskId::new(text).expect("a task id")
 }
 
-/// A good checkpoint that announces these files.
+/// A valid checkpoint that announces these files.
 pub fn checkpoint(files: &[&str]) -> Checkpoint {
     Checkpoint {
         intent: "the files say what the spec asks for".to_owned(),
@@ -78,7 +78,7 @@ impl Actor {
         Context::open(&self.root, &self.caller, Rc::new(|_: &str| ())).expect("a context")
     }
 
-    /// What a command does that makes one change.
+    /// Commits one change, as a command does.
     pub fn commit<V: Verb + Into<Transition>>(&self, verb: V) -> Answer {
         self.ctx().commit(verb).map(|committed| json(committed.outcome))
     }
@@ -91,7 +91,7 @@ impl Actor {
         ctx.commit(AddTasks::one(task, finalize, specs)).map(|committed| json(committed.outcome))
     }
 
-    /// A draft with nothing but an id and a title.
+    /// A draft with only an id and a title.
     pub fn draft(&self, id: &str) -> Answer {
         self.add(json!({ "id": id, "title": "t" }), false)
     }
@@ -131,7 +131,7 @@ impl Actor {
         submit::submit(&ctx, &id).map(|(data, _)| json(data))
     }
 
-    /// `task sync`; the second is true where a conflict is left in the worktree.
+    /// `task sync`; the second value is true if a conflict is left in the worktree.
     pub fn sync(&self, id: &str) -> Result<(Value, bool), Failure> {
         claim::sync(&self.ctx(), &task_id(id))
             .map(|(synced, _)| (json(&synced), !synced.conflicts.is_empty()))
@@ -195,7 +195,7 @@ impl Actor {
         review::verdict(&self.ctx(), kind, &task_id(id), commit, feedback, false).map(|(data, _)| json(data))
     }
 
-    /// Takes the review and rejects with this reason, these findings and what became of earlier ones.
+    /// Claims the review and rejects with this reason, these findings and answers to earlier ones.
     pub fn reject(
         &self,
         id: &str,
@@ -315,7 +315,7 @@ impl Scene {
         self.person().add(task, true).expect("a task");
     }
 
-    /// Claims a task; its worktree.
+    /// Claims a task; returns its worktree.
     #[track_caller]
     pub fn claim(&self, actor: &Actor, id: &str) -> PathBuf {
         let data = actor.claim(id).expect("a claim");
@@ -416,7 +416,7 @@ impl Scene {
         (read("state.yaml"), read("log.yaml"))
     }
 
-    /// Replaces the one place of state.yaml that reads `from`, as an editor would.
+    /// Replaces the only occurrence of `from` in state.yaml, as an editor would.
     #[track_caller]
     pub fn edit_state(&self, from: &str, to: &str) {
         let path = self.path(".liza/state.yaml");
@@ -435,7 +435,7 @@ impl Scene {
         failure
     }
 
-    /// A breach of Tier 0: refused, no task changed, and put on record exactly once.
+    /// A rule breach (Tier 0): refused, no task changed, and recorded exactly once.
     #[track_caller]
     pub fn tier0<T>(&self, by: &Actor, code: &str, act: impl FnOnce(&Actor) -> Result<T, Failure>) {
         let before = self.board();
@@ -454,18 +454,18 @@ impl Scene {
         tier0_violations(&self.board())
     }
 
-    /// `doctor` finds nothing, but for what other processes left in the machine's own directory for temporary files.
+    /// `doctor` finds nothing, except what other processes left in the machine's temporary directory.
     #[track_caller]
     pub fn healthy(&self) {
         let findings = doctor::examine(&self.person().ctx(), false).expect("findings");
-        // The machine's temporary directory is not this test's own: others may have left something there.
+        // Other tests share the machine's temporary directory and may have left something there.
         let shared = std::env::temp_dir().join(crate::git::scratch::SCRATCH).display().to_string();
         let own = findings.iter().filter(|finding| !finding.what.starts_with(&shared));
         let messages: Vec<_> = own.map(|finding| &finding.what).collect();
         assert!(messages.is_empty(), "{messages:?}");
     }
 
-    /// The board is sound: valid, and board, log and repository agree.
+    /// The board is intact: valid, and board, log and repository agree.
     #[track_caller]
     pub fn sound(&self) {
         let found = violations(&self.board());

@@ -1,5 +1,6 @@
-//! Worktrees that have served go at once: the checkout of a review with its verdict, that of a merged task once newer ones are
-//! merged. What is in them is in integration, or was read only; anything else stays for `liza gc` to name.
+//! Removes worktrees that are no longer needed: the checkout of a review after its verdict, that of a merged task
+//! once newer ones are merged. Their content is in integration, or was only read; anything else stays for `liza gc`
+//! to name.
 
 use super::merged::{finish_deletions, newest_merged, standing};
 use super::prelude::*;
@@ -8,7 +9,8 @@ use super::worktrees::{self, PruneOptions};
 use crate::git::reviewed;
 use crate::policy::worktrees::KeepMerged;
 
-/// The checkout of a review of `commit` goes when nobody reads there any more. A follow-up to a command that is done: trouble is told only.
+/// Removes the checkout of a review of `commit` when no reviewer reads there any more. The command is already done,
+/// so a failure is only reported.
 pub fn after_review(ctx: &Context, board: &Board, task: &TaskId, commit: Option<&CommitId>) {
     let path = ctx.machine.worktrees().join(".review").join(task.as_str());
     let is_read = board.task(task).is_some_and(|task| task.judged_by().is_some());
@@ -20,7 +22,7 @@ pub fn after_review(ctx: &Context, board: &Board, task: &TaskId, commit: Option<
 
 fn delete_reading_place(ctx: &Context, path: &Path, commit: Option<&CommitId>) -> Result<()> {
     let _one_at_a_time = ctx.machine.lock_worktrees()?;
-    // Made anew this moment, for the next reviewer.
+    // Just made again, for the next reviewer.
     if ctx.machine.is_checkout_locked(path) {
         return Ok(());
     }
@@ -58,7 +60,7 @@ fn delete_reading_place(ctx: &Context, path: &Path, commit: Option<&CommitId>) -
     Ok(())
 }
 
-/// Whether this process, or one it descends from, stands in a directory.
+/// Whether this process, or an ancestor, has its current directory in a directory.
 fn is_stood_in(ctx: &Context, path: &Path) -> bool {
     let inside = |cwd: PathBuf| cwd.starts_with(path);
     let above: Vec<u32> = match &ctx.credentials {
@@ -69,7 +71,7 @@ fn is_stood_in(ctx: &Context, path: &Path) -> bool {
         || above.into_iter().any(|pid| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(inside))
 }
 
-/// Worktrees of merged tasks go, except the newest. Trouble is told only.
+/// Removes worktrees of merged tasks, except the newest. A failure is only reported.
 pub fn after_merge(ctx: &Context, board: &Board, task: &TaskId, commit: &CommitId) {
     after_review(ctx, board, task, Some(commit));
     tell(ctx, delete_older(ctx, board));

@@ -1,10 +1,10 @@
-//! Taking something back out of the trash.
+//! Restores something from the trash.
 
 use super::prelude::*;
 use crate::git::WorktreeError;
 use crate::store::trash::{Kind, Removed, TREE};
 
-/// Moves a removed thing back to where it was, if that place is free. Gives the place.
+/// Moves a trash entry back to its original path, if that is free. Returns the path.
 pub fn restore(ctx: &Context, name: &str) -> Result<PathBuf> {
     ctx.store.refuse_other_version()?;
     let _one_at_a_time = ctx.machine.lock_worktrees()?;
@@ -14,7 +14,7 @@ pub fn restore(ctx: &Context, name: &str) -> Result<PathBuf> {
                 .hint("`liza trash list` shows what there is")
         })?;
     let Some(origin) = removed.origin.clone() else {
-        return Err(files_are(&removed, "where it came from is not known"));
+        return Err(files_are(&removed, "its original path is unknown"));
     };
     match removed.kind {
         Kind::Worktree | Kind::Record => restore_worktree(ctx, &removed, &origin)?,

@@ -1,8 +1,8 @@
-//! Taking liza out of a repository again. Nothing is deleted but the agents' secrets: what was `.liza` becomes one
-//! directory beside it, which a person keeps or deletes.
+//! Removes liza from a repository. Only the agents' secrets are deleted: `.liza` is renamed to a directory beside it,
+//! which a person keeps or deletes.
 //!
-//! In this order, each step harmless to repeat, the board last, so that a death anywhere is finished by the same command:
-//!  1  nobody is at work, and PAUSE keeps it so;
+//! In this order, each step harmless to repeat, the board last, so that the same command finishes after a crash anywhere:
+//!  1  no agent is at work, and PAUSE keeps it so;
 //!  2  hooks;
 //!  3  worktrees: what is uncommitted is saved under refs, then they go to the trash inside `.liza`;
 //!  4  the excludes;
@@ -18,20 +18,20 @@ use crate::store::files;
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
     pub dry_run: bool,
-    /// Where everything that was in `.liza` is now; absent if there was no board.
+    /// Where the content of `.liza` is now; absent if there was no board.
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub kept: Option<PathBuf>,
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub worktrees: Vec<PathBuf>,
     /// Refs under which uncommitted work was saved.
     pub saved: Vec<String>,
-    /// What is under `.worktrees` and not liza's.
+    /// Entries of `.worktrees` that are not liza's.
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub left: Vec<PathBuf>,
-    /// Hooks that liza's block was taken out of.
+    /// Hooks from which liza's block was removed.
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub hooks: Vec<PathBuf>,
-    /// Lines taken out of git's exclude file.
+    /// Lines removed from git's exclude file.
     pub excludes: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
         report.left = files::paths_in(ctx.machine.worktrees());
         report.excludes = excludes(ctx, report.left.is_empty(), dry_run)?;
         if !dry_run {
-            // Of a board that was removed by hand these are all that is left.
+            // The copies are all that is left of a board that was removed by hand.
             report.kept = ctx.store.forget_witness(&ctx.now)?;
         }
         return Ok(report);
@@ -50,7 +50,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
         recover::recover(ctx)?;
     }
     // 1
-    nobody_works(ctx, &ctx.read(&Needs::Nothing)?.board)?;
+    refuse_while_in_use(ctx, &ctx.read(&Needs::Nothing)?.board)?;
     let (ours, theirs): (Vec<Place>, Vec<Place>) =
         worktrees::places(ctx)?.into_iter().partition(Place::is_ours);
     report.left = theirs.into_iter().map(|place| place.path).collect();
@@ -82,11 +82,11 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
         for dir in
             [home.join(".review"), home.join(".merge"), home.join(super::accounts::GATES), home.clone()]
         {
-            // Only where nothing is left in it.
+            // Only if it is empty.
             let _ = host::place::Place::at(ctx.root(), &dir).map(|place| place.remove_empty());
         }
         if report.left.is_empty() && home.symlink_metadata().is_ok() {
-            // Empty, and yet it could not be taken away: said, so that nobody wonders.
+            // Empty, but it could not be removed: reported, so that a person knows.
             report.left.push(home);
         }
     }
@@ -100,14 +100,14 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     crash::point("uninstall.tokens");
     // 6
     let lock = ctx.store.lock(&ctx.now)?;
-    nobody_works(ctx, &ctx.read(&Needs::Nothing)?.board)?;
+    refuse_while_in_use(ctx, &ctx.read(&Needs::Nothing)?.board)?;
     ctx.store.forget_witness(&ctx.now)?;
     ctx.store.set_aside(lock, &aside)?;
     Ok(report)
 }
 
-/// Refuses while a process or a lease says that somebody is at work.
-fn nobody_works(ctx: &Context, board: &Board) -> Result<()> {
+/// Refuses while a process or a lease shows that an agent works.
+fn refuse_while_in_use(ctx: &Context, board: &Board) -> Result<()> {
     let mut busy = Vec::new();
     for intent in board.rest.intents.iter().filter(|intent| ctx.machine.works_on_intents(&intent.owner)) {
         busy.push(format!("a {} by {} is under way", intent.work.verb(), intent.by));
@@ -135,7 +135,7 @@ fn nobody_works(ctx: &Context, board: &Board) -> Result<()> {
         .detail("busy", busy))
 }
 
-/// Takes liza's lines out of git's exclude file; that of the worktrees only once they are gone.
+/// Removes liza's lines from git's exclude file; the one for worktrees only once they are gone.
 fn excludes(ctx: &Context, no_worktrees: bool, dry_run: bool) -> Result<Vec<String>> {
     let (path, bytes) = excluded(ctx)?;
     let goes = |line: &[u8]| {

@@ -1,8 +1,8 @@
-//! The board as other programs like to read it: the work graph, the table of locks, what the gates said.
+//! The board in files for other programs: the work graph, the table of locks, gate results.
 //!
-//! `.liza/graphs/<graph>.json` and `.liza/locks/locks.json` are written from the board, outside its lock, after every commit that
-//! changes what they show (`follow`). liza never takes them for the truth. Each says which revision it was made of, and an older one never
-//! takes the place of a newer one. Where they cannot be written, a word about it is all that happens.
+//! `.liza/graphs/<graph>.json` and `.liza/locks/locks.json` are written from the board, outside its lock, after every
+//! commit that changes what they show (`follow`). liza never reads them as truth. Each names its revision, and an
+//! older one never replaces a newer one. If they cannot be written, liza only reports that.
 
 use schemars::JsonSchema;
 
@@ -13,17 +13,17 @@ use crate::policy::locks::{Lock, locks};
 use crate::policy::work_graph::{GraphReport, WorkGraph, work_graph};
 use crate::wire::graph_file;
 
-/// A gate file is a few lines for each gate; what is larger was not written by liza.
+/// A gate file has a few lines per gate; a larger one was not written by liza.
 const LARGEST_GATE_FILE: u64 = 1 << 20;
-/// A team changes the board many times a second; nobody reads the files that often.
+/// A team changes the board many times a second; no program reads the files that often.
 const AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
 /// The table of locks as it is kept in `.liza/locks/locks.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LockTable {
-    /// The board's revision it was made of.
+    /// The board's revision it was made from.
     pub revision: u64,
-    /// When it was made: whether a lock is stale is a matter of time.
+    /// When it was made: whether a lock is stale depends on the time.
     pub time: Wall,
     pub locks: Vec<Lock>,
 }
@@ -33,7 +33,7 @@ struct Whole {
     board: Board,
     graph: WorkGraph,
     table: LockTable,
-    /// What could not be read, and so is not in it.
+    /// What could not be read, and so is missing.
     left_out: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ fn whole(ctx: &Context) -> Result<Whole> {
     Ok(Whole { board, graph, table, left_out })
 }
 
-/// Everything `liza report` says, and the board it says it of. The files are written anew on the way.
+/// The content of `liza report`, and its board. Also rewrites the files.
 pub fn report(ctx: &Context) -> Result<(GraphReport, Board)> {
     let whole = whole(ctx)?;
     write(ctx, &whole).iter().for_each(|trouble| ctx.narrate(trouble));
@@ -56,12 +56,12 @@ pub fn report(ctx: &Context) -> Result<(GraphReport, Board)> {
     Ok((GraphReport::new(whole.graph, whole.table.locks, gates), whole.board))
 }
 
-/// Writes the files anew. What goes wrong is said and stops nothing: the board is what counts.
+/// Rewrites the files. A failure is reported and stops nothing: the board is what counts.
 pub fn refresh(ctx: &Context) {
     refreshed(ctx).iter().for_each(|trouble| ctx.narrate(trouble));
 }
 
-/// As [`refresh`]; gives back what went wrong.
+/// As [`refresh`]; returns the problems.
 fn refreshed(ctx: &Context) -> Vec<String> {
     match whole(ctx) {
         Ok(whole) => write(ctx, &whole),
@@ -82,7 +82,7 @@ fn write_files(ctx: &Context, whole: &Whole) -> Result<()> {
     let Some(lock) = ctx.store.lock_views()? else { return Err(busy()) };
     let name = name_of(&whole.board);
     let (revision, former) = (whole.board.revision, ctx.store.graph_head(&name, &lock));
-    // What was made of a newer board stays.
+    // A file made from a newer board stays.
     if former.is_none_or(|(head, _)| head.revision <= revision) {
         ctx.store.write_graph(
             &name,
@@ -101,7 +101,7 @@ fn write_files(ctx: &Context, whole: &Whole) -> Result<()> {
     Ok(())
 }
 
-/// The goal of an older board may be called anything.
+/// The goal of an older board may have any name.
 fn name_of(board: &Board) -> String {
     GraphId::new(board.graph_id()).map_or_else(|_| "goal".to_owned(), |id| id.to_string())
 }
@@ -110,7 +110,7 @@ fn busy() -> Failure {
     failure!(ErrorCode::StaleBoard, "another command is writing them")
 }
 
-/// One lock a line.
+/// One lock per line.
 fn table_text(table: &LockTable) -> String {
     let line = |lock: &Lock| serde_json::to_string(lock).unwrap_or_default();
     let lines: Vec<String> = table.locks.iter().map(line).collect();
@@ -121,17 +121,17 @@ fn table_text(table: &LockTable) -> String {
     format!("{{\"revision\":{revision},\"time\":\"{time}\",\"locks\":[\n{}\n]}}\n", lines.join(",\n"))
 }
 
-/// The table as it was written last. It is a file that any program may have written: only its shape is believed.
+/// The table as last written. Any program may have written the file: only its shape is trusted.
 fn former_table(bytes: &[u8]) -> Option<LockTable> {
     serde_json::from_slice(bytes).ok()
 }
 
-/// Brings the files in line with a board that was just published. What of it was not loaded was not changed either: it is taken
-/// over from the files as they are, and where that cannot be done everything is read once more.
+/// Updates the files for a board that was just published. What was not loaded was not changed either: it is copied
+/// from the present files, and if that fails everything is read again.
 pub(super) fn follow(ctx: &Context, board: &Board, now: &Stamp, whole_again: bool) {
-    // Whatever a commit changes of a task, it has loaded.
+    // A commit has loaded every task that it changes.
     let touched = board.tasks.iter().any(|task| !task.is_light());
-    // Another commit of this process ends what it has begun.
+    // Another commit of this process finishes what this one started.
     let unfinished = board.rest.intents.iter().any(|intent| intent.owner.pid == std::process::id());
     if !(touched || whole_again) || unfinished {
         return;
@@ -148,7 +148,7 @@ pub(super) fn follow(ctx: &Context, board: &Board, now: &Stamp, whole_again: boo
     troubles.iter().for_each(|trouble| ctx.narrate(trouble));
 }
 
-/// False, if the bodies of other tasks are needed for it.
+/// False if the bodies of other tasks are needed.
 fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
     let Some(lock) = ctx.store.lock_views()? else { return Err(busy()) };
     let name = name_of(board);
@@ -167,7 +167,7 @@ fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
     if former.revision < board.revision {
         let mut table = LockTable { revision: board.revision, time: now.wall, locks: locks(board, now) };
         for row in table.locks.iter_mut().filter(|row| row.since.is_none()) {
-            // Under the same claim it is what it was.
+            // Under the same claim it is unchanged.
             let same = |known: &&Lock| known.task == row.task && known.epoch == row.epoch;
             row.since = former.locks.iter().find(same).and_then(|known| known.since);
             if row.since.is_none() {
@@ -181,22 +181,22 @@ fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
     Ok(true)
 }
 
-/// Keeps the files up for as long as somebody watches the board.
+/// Keeps the files up to date while a process watches the board.
 #[derive(Debug, Default)]
 pub struct Keeper {
     written: Option<(u64, Instant)>,
 }
 
-/// What came of keeping them.
+/// The result of keeping them.
 #[derive(Debug, Default)]
 pub struct Kept {
-    /// They are not up to date, and may be written again then.
+    /// They are out of date, and may be written again then.
     pub again_in: Option<Duration>,
     pub troubles: Vec<String>,
 }
 
 impl Keeper {
-    /// Writes them if the board has changed since, and not more than once a second.
+    /// Writes them if the board has changed, at most once a second.
     pub fn keep(&mut self, ctx: &Context, revision: u64) -> Kept {
         match self.written {
             Some((written, _)) if written == revision => Kept::default(),
@@ -212,7 +212,7 @@ impl Keeper {
     }
 }
 
-/// What the gates said last about a task, by gate; nothing where none were asked.
+/// The last gate results for a task, by gate; none if no gate ran.
 fn gates_of(ctx: &Context, task: &TaskId) -> Option<OutcomesByGate> {
     #[derive(Deserialize)]
     struct Said {
@@ -230,7 +230,7 @@ fn gates_of(ctx: &Context, task: &TaskId) -> Option<OutcomesByGate> {
     match read_foreign::<Said>(&bytes, Limits::default()) {
         Ok(said) => Some(said.gates),
         Err(_) => {
-            ctx.narrate(format!("{} does not say what gates said", path.display()));
+            ctx.narrate(format!("{} holds no gate results", path.display()));
             None
         }
     }

@@ -1,9 +1,9 @@
-//! The worktrees there are, which of them nobody needs any more, and taking those away.
+//! Lists worktrees, decides which are no longer needed, and removes those.
 //!
-//! A worktree goes to the trash only if all of this holds: liza made it; its task has left the board, or it belongs to an
-//! attempt or review that is over; nothing in it is uncommitted (or that was saved under a ref first); its head is kept
-//! by a branch or ref, and what its submodules are at by the main repository. Everything else stays, and it is said why.
-//! The checkout of a review, and a worktree whose work is proven to be on integration, are deleted instead.
+//! A worktree moves to the trash only if all of this holds: liza made it; its task has left the board, or it belongs
+//! to an attempt or review that has ended; nothing in it is uncommitted (or that was saved under a ref first); a
+//! branch or ref keeps its head, and the main repository has its submodules' commits. Everything else stays, with a
+//! reason. The checkout of a review, and a worktree whose work is proven to be on integration, are deleted instead.
 
 use super::accounts::GATES;
 use super::attempt::snapshot_worktree;
@@ -36,7 +36,7 @@ impl Purpose {
     }
 }
 
-/// One worktree, and whether it may go.
+/// One worktree, and whether it may be removed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Place {
     #[serde(serialize_with = "crate::text::serialize_path")]
@@ -50,7 +50,7 @@ pub struct Place {
     pub bytes: u64,
     pub dirty: bool,
     pub prunable: bool,
-    /// Why it may go, or why it stays.
+    /// Why it may be removed, or why it stays.
     pub why: String,
     #[serde(skip)]
     uncommitted: Vec<String>,
@@ -58,7 +58,7 @@ pub struct Place {
     over: Result<String, String>,
     #[serde(skip)]
     whose: Whose,
-    /// It may go for good: its work is on integration, as long as the head there is this commit's.
+    /// It may be deleted: its work is on integration, as long as its head is this commit.
     #[serde(skip)]
     landed: bool,
     /// What liza put there and no commit has.
@@ -72,35 +72,35 @@ pub struct Place {
 /// Who made a worktree below `.worktrees`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// Git's record of it bears liza's mark.
+    /// Git's record of it has liza's mark.
     Marked,
-    /// It is where an attempt had its own, on that attempt's branch, and has no mark: somebody may have made it anew.
+    /// It is at the path and on the branch of an attempt, but has no mark: a person may have made it again.
     Likely,
-    /// The user's. Nobody else touches it.
+    /// The user's. liza does not change it.
     Foreign,
 }
 
-/// What became of one worktree.
+/// What happened to one worktree.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pruned {
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
     pub task: Option<TaskId>,
     pub bytes: u64,
-    /// Where it is now; absent in a dry run, and where it was deleted.
+    /// Its new path; absent in a dry run, and if it was deleted.
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub trash: Option<PathBuf>,
     pub why: String,
-    /// Whether it is deleted: what it held is on integration, or a checkout for reading.
+    /// Whether it is deleted: its content is on integration, or it was a checkout for reading.
     pub deleted: bool,
-    /// Refs under which what it held is kept beside its branch.
+    /// Refs that keep its content beside its branch.
     pub kept: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PruneOptions {
     pub dry_run: bool,
-    /// Uncommitted work is saved under a ref, and then no reason to stay.
+    /// Save uncommitted work under a ref; it is then no reason to stay.
     pub save: bool,
 }
 
@@ -123,7 +123,7 @@ impl<'b> Known<'b> {
         Self { board, archived: BTreeMap::new(), kept: BTreeSet::new() }
     }
 
-    /// The task of this very id, and whether it is archived.
+    /// The task of exactly this id, and whether it is archived.
     pub fn find(&mut self, ctx: &Context, id: &TaskId) -> Result<Option<(&Task, bool)>> {
         if let Some(task) = self.board.task(id) {
             return Ok(Some((task, false)));
@@ -142,7 +142,7 @@ pub fn list(ctx: &Context) -> Result<Vec<Place>> {
     sized(ctx, None)
 }
 
-/// The same without adding up sizes, which takes its time.
+/// The same without computing sizes, which takes long.
 pub fn places(ctx: &Context) -> Result<Vec<Place>> {
     gather(ctx, None, |_| ())
 }
@@ -151,7 +151,7 @@ fn sized(ctx: &Context, only: Option<&[TaskId]>) -> Result<Vec<Place>> {
     gather(ctx, only, |place| place.bytes = bytes_of(&place.path))
 }
 
-/// Looks into every worktree, or into those of these tasks; into several at a time, as git takes its time.
+/// Examines every worktree, or those of these tasks; several at a time, because git is slow.
 fn gather(ctx: &Context, only: Option<&[TaskId]>, also: impl Fn(&mut Place) + Sync) -> Result<Vec<Place>> {
     let snapshot = ctx.read(&only.map_or(Needs::Everything, |only| Needs::Tasks(only.to_vec())))?;
     let mut known = Known::new(&snapshot.board);
@@ -177,7 +177,7 @@ fn gather(ctx: &Context, only: Option<&[TaskId]>, also: impl Fn(&mut Place) + Sy
     Ok(places)
 }
 
-/// Directories, and records of git's whose directory is gone.
+/// Directories, and git's records whose directory is gone.
 fn found(ctx: &Context, records: &[Checkout]) -> Result<BTreeMap<PathBuf, Purpose>> {
     let home = ctx.machine.worktrees();
     let mut all = BTreeMap::new();
@@ -204,7 +204,7 @@ fn found(ctx: &Context, records: &[Checkout]) -> Result<BTreeMap<PathBuf, Purpos
     Ok(all)
 }
 
-/// What the board and git's record say of a worktree.
+/// What the board and git's record show of a worktree.
 fn look(
     ctx: &Context,
     board: &Board,
@@ -258,7 +258,7 @@ fn look(
             false => Err("git work is under way".to_owned()),
         };
     } else if purpose == Purpose::Gate && marked {
-        let stays = "it stays for the next gates: making it anew costs more than bringing it up to date";
+        let stays = "it stays for the next gates: a new one costs more than updating it";
         let runs = ctx.machine.gates_run_at(&name);
         place.over = Err(if runs { "gates run there" } else { stays }.to_owned());
     } else if purpose == Purpose::Experiment {
@@ -281,7 +281,7 @@ fn look(
         place.newest = kept;
     }
     if let Some(reason) = lock.filter(|_| !marked) {
-        place.over = Err(format!("somebody locked it: {reason}"));
+        place.over = Err(format!("it was locked by hand: {reason}"));
     }
     Ok(place)
 }
@@ -290,13 +290,13 @@ fn record_of<'r>(records: &'r [Checkout], path: &Path) -> Option<&'r Checkout> {
     records.iter().find(|record| record.path.as_deref() == Some(path))
 }
 
-/// Whether this is the place of an attempt: its path, and as far as git has it on record, its branch.
+/// Whether this is the worktree of an attempt: by its path, and if git has a record, its branch.
 fn is_of_attempt(task: &Task, path: &str, record: Option<&Checkout>) -> bool {
     let on = |branch: &String| record.is_none_or(|record| record.branch.as_ref() == Some(branch));
     task.body().attempts.iter().any(|attempt| attempt.worktree == path && on(&attempt.branch))
 }
 
-/// Whether nobody works there any more, by what the board says, and whether it may then go for good.
+/// Whether the board shows that no agent works there any more, and whether it may then be deleted.
 fn over(
     ctx: &Context,
     board: &Board,
@@ -341,7 +341,7 @@ fn over(
     })
 }
 
-/// Looks into the worktree and says whether it may go.
+/// Examines the worktree and decides whether it may be removed.
 fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Filters) {
     let sound = checkouts::check_sound(repo, &place.path);
     let sound_here = sound.is_ok();
@@ -368,17 +368,17 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
     }
     let only_here =
         record.and_then(|record| submodules::only_here(repo, &record.admin_dir, &place.path)).or_else(|| {
-            // What liza had made is known to be ignored for a reason.
+            // What liza prepared is known to be ignored for a reason.
             let ignored = (place.whose == Whose::Likely && sound_here).then(|| content::ignored(&place.path));
             Some(format!("the ignored file `{}`", ignored?.ok()??))
         });
     if let (Ok(_), Some(held)) = (&place.over, only_here) {
-        place.over = Err(format!("it holds {held}, and may be the only place that does"));
+        place.over = Err(format!("it holds {held}, possibly as the only copy"));
     }
     (place.prunable, place.why) = match (&place.over, fault) {
         (Err(why), _) => (false, why.clone()),
         (Ok(_), Some(fault)) => {
-            (false, format!("it cannot be looked into: {fault}; take what you need from it yourself"))
+            (false, format!("it cannot be read: {fault}; save what you need from it yourself"))
         }
         (Ok(why), None) if !place.dirty => (true, why.clone()),
         (Ok(_), None) => {
@@ -399,22 +399,22 @@ impl Place {
             _ if self.status.is_some_and(|status| !status.is_terminal()) => "in use",
             Purpose::Task if self.newest => "newest merged",
             Purpose::Task if self.over.is_err() => "until archived",
-            _ => "cannot be looked into",
+            _ => "cannot be read",
         }
     }
 
-    /// Whether liza made it, as far as can be told.
+    /// Whether liza made it, as far as can be determined.
     pub fn is_ours(&self) -> bool {
         self.whose != Whose::Foreign
     }
 
-    /// Whether it may go once what is uncommitted in it has been saved.
+    /// Whether it may be removed once its uncommitted work is saved.
     pub fn prunable_with(&self, save: bool) -> bool {
         self.prunable || (save && self.dirty && self.over.is_ok() && self.head.is_some())
     }
 }
 
-/// Moves every worktree that may go into the trash; those of `only`, if it is given.
+/// Moves every removable worktree into the trash; only those of `only`, if given.
 pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> Result<PruneReport> {
     let _one_at_a_time = ctx.machine.lock_worktrees()?;
     if !options.dry_run {
@@ -422,7 +422,7 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
     }
     let mut report = PruneReport::default();
     for mut place in sized(ctx, only)? {
-        // Whoever acts wants to know what git itself would say of files that pass through a filter.
+        // For a removal, git itself must judge files that pass through a filter.
         if place.dirty && !options.dry_run {
             let records = checkouts::list(&ctx.repo)?;
             let record = record_of(&records, &place.path);
@@ -459,7 +459,7 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
     Ok(report)
 }
 
-/// Whether the worktree is at the head of its branch, which has landed; a checkout for reading is on none.
+/// Whether the worktree is at the head of its branch, which has landed; a checkout for reading has no branch.
 fn leads_nowhere_else(ctx: &Context, place: &Place) -> Result<bool> {
     match (&place.branch, place.purpose) {
         (_, Purpose::Review) => Ok(true),
@@ -468,7 +468,7 @@ fn leads_nowhere_else(ctx: &Context, place: &Place) -> Result<bool> {
     }
 }
 
-/// Keeps files of a task that git ignores, before its worktree is deleted.
+/// Keeps ignored files of a task, before its worktree is deleted.
 fn keep_ignored(ctx: &Context, place: &Place) -> Result<Vec<String>> {
     let (Some(task), Purpose::Task) = (&place.task, place.purpose) else { return Ok(Vec::new()) };
     let snapshot = ctx.read(&Needs::task(task))?;
@@ -484,13 +484,13 @@ fn keep_ignored(ctx: &Context, place: &Place) -> Result<Vec<String>> {
             "not everything in {path} could be saved: {}",
             saved.left_out
         )
-        .hint("make those files readable, or take them out yourself, then try again"));
+        .hint("make those files readable, or move them away yourself, then try again"));
     }
     let Some(head) = &place.head else { return Ok(Vec::new()) };
     Ok(vec![refs::keep(&ctx.repo, &wip_ref(task.as_str(), place, head), &saved.commit)?])
 }
 
-/// A checkout for reading, at exactly this commit and clean. With a `log` it is prepared, and that says what came of it.
+/// A clean checkout for reading, at exactly this commit. With a `log` it is prepared, and the log has the result.
 pub(super) fn detached_checkout(
     ctx: &Context,
     dir: &Path,
@@ -531,21 +531,21 @@ pub(super) fn detached_checkout(
     Ok(path)
 }
 
-/// The right to make and remove worktrees, at a moment when no living process writes the files of this one.
+/// Acquires the worktrees lock when no living process writes the files of this one.
 fn lock_when_written(ctx: &Context, path: &Path) -> Result<SideLock> {
     loop {
         let one_at_a_time = ctx.machine.lock_worktrees()?;
         if !ctx.machine.is_checkout_locked(path) {
             return Ok(one_at_a_time);
         }
-        // The process that waits here holds no lock that others need.
+        // The waiting process holds no lock that others need.
         drop(one_at_a_time);
         ctx.machine.lock_checkout(path)?;
     }
 }
 
 impl Context {
-    /// Writes the files of a worktree that was just registered. Says so if it takes long.
+    /// Writes the files of a worktree that was just registered. Reports it if it takes long.
     pub(super) fn check_out(&self, path: &Path, commit: &CommitId) -> Result<()> {
         let say = || {
             let files = self.query().ok().and_then(|query| query.count_files(commit).ok());
@@ -562,11 +562,11 @@ pub fn remove(ctx: &Context, path: &Path) -> Result<Option<PathBuf>> {
     Ok(ctx.worktrees().remove_to_trash(path)?)
 }
 
-/// Keeps what only this worktree has: uncommitted files, and a head that no branch leads to.
+/// Keeps what only this worktree has: uncommitted files, and a head that is on no branch.
 pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>> {
     let mut kept = Vec::new();
     let Some(head) = &place.head else { return Ok(kept) };
-    // What gates leave is nobody's work.
+    // What gates leave is no work.
     if place.purpose == Purpose::Gate {
         return Ok(kept);
     }
@@ -578,7 +578,7 @@ pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>> {
         if !saved.left_out.is_empty() {
             let (path, left) = (place.path.display(), saved.left_out);
             return Err(failure!(ErrorCode::GitUnsaved, "not everything in {path} could be saved: {left}")
-                .hint("make those files readable, or take them out yourself, then try again"));
+                .hint("make those files readable, or move them away yourself, then try again"));
         }
         kept.push(refs::keep(&ctx.repo, &wip_ref(&task, place, head), &saved.commit)?);
     }
@@ -589,21 +589,21 @@ pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>> {
     Ok(kept)
 }
 
-/// The ref that keeps what is not committed in a worktree. Two worktrees of one task may be at the same head: each has a ref of
-/// its own.
+/// The ref that keeps the uncommitted work of a worktree. Two worktrees of one task may be at the same head: each has
+/// its own ref.
 pub fn wip_ref(task: &str, place: &Place, head: &CommitId) -> String {
     let name = place.path.file_name().unwrap_or_default().to_string_lossy();
     format!("refs/liza/wip/{task}/{}-{}-{}", place.purpose.as_str(), in_ref(&name), head.short())
 }
 
-/// A directory's name as a part of a ref's.
+/// A directory's name as a part of a ref name.
 fn in_ref(name: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let plain: String = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
     plain.replace("..", "__")
 }
 
-/// Whether some branch or ref of ours keeps this commit.
+/// Whether a branch or a ref of liza keeps this commit.
 fn is_kept(ctx: &Context, commit: &CommitId) -> Result<bool> {
     let query = ctx.query()?;
     for prefix in ["refs/liza", "refs/heads"] {

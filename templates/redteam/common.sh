@@ -70,6 +70,19 @@ common_dir() {
     echo "$ROOT/.git"
 }
 
+# false_repository: makes one with the real objects and branches, and with settings that run a canary; prints its path.
+false_repository() {
+    planted=$(canary "sed s/hello/evil/")
+    mkdir -p "$OUT/fake.git/info"
+    for name in objects refs HEAD worktrees logs packed-refs; do
+        [ ! -e "$(common_dir)/$name" ] || ln -s "$(common_dir)/$name" "$OUT/fake.git/$name"
+    done
+    printf '[core]\n\trepositoryformatversion = 0\n\tfsmonitor = %s\n[filter "x"]\n\tclean = %s\n\tsmudge = %s\n' \
+        "$planted" "$planted" "$planted" > "$OUT/fake.git/config"
+    echo '* filter=x' > "$OUT/fake.git/info/attributes"
+    echo "$OUT/fake.git"
+}
+
 # await FILE: some seconds at most.
 await() {
     tries=0
@@ -84,6 +97,23 @@ await() {
 
 needs_namespaces() {
     unshare -rmpf --mount-proc true 2> /dev/null || echo "this user may not make namespaces (unshare)"
+}
+
+# --- of `won`: what a person may do, and an attack is after
+
+# approved_by_rev TASK: an honest reviewer approves it.
+approved_by_rev() {
+    as_rev liza review claim "$1"
+    as_rev liza review approve "$1" --commit "$(git -C "$ROOT" rev-parse "refs/heads/task/$1")" --summary fine
+}
+
+# false_settings_accepted: the real repository has the settings of the false one, a person accepts them, and liza's git makes a
+# checkout with them.
+false_settings_accepted() {
+    for way in clean smudge; do git config "filter.x.$way" "$OUT/canary"; done
+    cp "$OUT/fake.git/info/attributes" "$(common_dir)/info/attributes"
+    liza doctor --accept-git
+    liza task claim t2
 }
 
 # --- of `outcome`: one line each, a word and what was seen
@@ -120,6 +150,15 @@ was_refused() {
     done
 }
 
+# was_not_approved TASK, was_not_submitted TASK: whatever liza answered to the attempts.
+was_not_approved() {
+    case $(status_of "$1") in APPROVED | MERGED) breach "$1 is $(status_of "$1")" ;; esac
+}
+
+was_not_submitted() {
+    case $(status_of "$1") in WORKING | IDLE) ;; *) breach "$1 is $(status_of "$1")" ;; esac
+}
+
 # was_not_run: no program that the attack planted was run.
 was_not_run() {
     [ ! -e "$OUT/canary" ] && broken "nothing was planted" && return
@@ -150,7 +189,7 @@ is_content() {
     liza "$@" > "$OUT/content" 2>&1 || breach "\`liza $*\` fails: $(head -n 1 "$OUT/content")"
 }
 
-# The bytes of a file as a commit has it; whatever git was told about replacements does not count.
+# The bytes of a file as a commit has it; git's replacement refs do not count.
 landed() {
     GIT_NO_REPLACE_OBJECTS=1 git -C "$ROOT" cat-file blob "refs/heads/integration:$1" 2> /dev/null
 }

@@ -1,4 +1,4 @@
-//! Finished tasks in files of their own: off the board, found all the same, their ids taken for good.
+//! Archived tasks: each in its own file, off the board, still found, and its id never reused.
 
 use serde_json::{Value, json};
 
@@ -22,13 +22,13 @@ fn archive(world: &World, args: &[&str]) -> Value {
 }
 
 #[test]
-fn a_merged_task_leaves_the_board_and_is_still_found() {
+fn archived_task_leaves_the_board_and_is_found() {
     let world = World::new();
     let (coder, reviewer) = team(&world);
     world.merge_task(&coder, &reviewer, "t1", "a.sh", "echo a\n");
     world.task_with("next", &["b.sh"], &["--depends", "t1"]);
     let before = world.show("t1");
-    // Whoever looks only, changes nothing.
+    // A dry run changes nothing.
     let state = world.bytes();
     let planned = archive(&world, &["t1", "--dry-run"]);
     assert_eq!((&planned["archived"], &planned["dry_run"]), (&json!(["t1"]), &json!(true)));
@@ -38,7 +38,7 @@ fn a_merged_task_leaves_the_board_and_is_still_found() {
     assert_eq!(data["archived"], json!(["t1"]));
     assert!(!world.state().contains("- id: t1\n"), "{}", world.state());
     assert_eq!(world.json(&HUMAN, &["status"]).ok().data()["archived"], 1);
-    // Nobody but its owner reads the file, and any YAML reader can.
+    // Only its owner may read the file, and any YAML reader can parse it.
     let text = world.read(".liza/archive/t1.yaml");
     assert!(text.contains("\nid: t1\nstatus: MERGED\n") && text.contains("\ntitle: t1\n"), "{text}");
     let mode = std::os::unix::fs::MetadataExt::mode(&world.path(".liza/archive/t1.yaml").metadata().unwrap());
@@ -55,23 +55,23 @@ fn a_merged_task_leaves_the_board_and_is_still_found() {
     let log = world.human(&["log", "--task", "t1"]).ok().stdout;
     assert!(log.contains("archive_tasks t1") && log.contains("submit t1"), "{log}");
 
-    // Whoever waited for it goes on, and so does whoever comes later.
+    // Tasks that depend on it are ready, and so are tasks added later.
     assert_eq!(world.row("next")["node_state"], "ready");
     let graph = world.human(&["graph"]).ok().stdout;
-    assert!(graph.contains("after t1 (archived, MERGED)"), "{graph}");
+    assert!(graph.contains("after t1 (archived, task state MERGED)"), "{graph}");
     assert_eq!(
         world.json(&HUMAN, &["graph"]).ok().data()["archived"],
         json!([{"id": "t1", "status": "MERGED"}])
     );
     for format in ["mermaid", "dot"] {
         let drawn = world.human(&["graph", "--format", format]).ok().stdout;
-        assert!(drawn.contains("t1 (archived, MERGED)"), "{drawn}");
+        assert!(drawn.contains("t1 (archived, task state MERGED)"), "{drawn}");
     }
     let got = world.json(&coder, &["next", "--role", "coder"]).ok().data();
     assert_eq!(got["task"], "next");
     world.task_with("later", &["c.sh"], &["--depends", "t1"]);
 
-    // The id is never given again, in no spelling.
+    // The id is never reused, whatever its case.
     for id in ["t1", "T1"] {
         let args = ["task", "add", "--id", id, "--title", "again"];
         world.refused(&HUMAN, &args, 1, "refused.id_taken");
@@ -98,7 +98,7 @@ fn a_merged_task_leaves_the_board_and_is_still_found() {
     assert!(error["hint"].as_str().unwrap().contains("`t1`"), "{error}");
     let error = world.refused(&HUMAN, &["task", "abandon", "t1", "--reason", "r"], 1, "refused.unknown_task");
     assert!(error["message"].as_str().unwrap().contains("MERGED and archived"), "{error}");
-    // Once more is no error and changes nothing.
+    // Archiving again is no error and changes nothing.
     let state = world.bytes();
     assert_eq!(archive(&world, &["t1"])["already"], json!(["t1"]));
     assert!(world.bytes() == state);
@@ -106,7 +106,7 @@ fn a_merged_task_leaves_the_board_and_is_still_found() {
 }
 
 #[test]
-fn who_may_archive_and_what_has_to_stay() {
+fn archive_refuses_coders_and_unfinished_tasks() {
     let world = World::new();
     let (coder, reviewer) = team(&world);
     let planner = world.register("planner", "planner-1");
@@ -132,7 +132,7 @@ fn who_may_archive_and_what_has_to_stay() {
 }
 
 #[test]
-fn without_a_name_only_the_old_ones_leave() {
+fn archive_without_id_takes_only_old_tasks() {
     let world = World::new();
     abandoned(&world, "a");
     let data = archive(&world, &[]);
@@ -140,14 +140,14 @@ fn without_a_name_only_the_old_ones_leave() {
     let day = 86_400;
     let late = |days: i64, args: &[&str]| world.later(days * day, &HUMAN, args).ok().data();
     assert_eq!(late(13, &["archive"])["archived"], json!([]));
-    // A clock that stands before the end of the task makes nothing old.
+    // With a clock set before the end of the task, no task is old.
     assert_eq!(late(-40, &["archive", "--keep-days", "0"])["archived"], json!([]));
     assert_eq!(late(3, &["archive", "--keep-days", "2", "--dry-run"])["archived"], json!(["a"]));
     assert_eq!(late(15, &["archive"])["archived"], json!(["a"]));
 }
 
 #[test]
-fn dependencies_follow_replacements_through_the_archive() {
+fn dependencies_follow_archived_replacements() {
     let world = World::new();
     let (coder, reviewer) = team(&world);
     for id in ["s1", "s2", "dead"] {
@@ -163,7 +163,7 @@ fn dependencies_follow_replacements_through_the_archive() {
     let commit = world.submit_work(&coder, "real", "r.sh", "echo r\n");
     world.approve(&reviewer, "real", &commit);
     world.liza(&reviewer, &["merge", "real"]).ok();
-    // One after the other, so that each stage of the chain is met in the archive.
+    // One after the other, so that every step of the chain is tried with archived tasks.
     for id in ["s1", "s2", "real", "dead"] {
         archive(&world, &[id]);
         assert_eq!(world.row("waits")["node_state"], "ready", "after {id}");
@@ -177,7 +177,7 @@ fn dependencies_follow_replacements_through_the_archive() {
     world.refused(&coder, &["task", "claim", "stranded"], 1, "refused.dependency_unmet");
     world.claim(&coder, "waits");
     world.sound();
-    // A plan that names archived tasks is judged the same before and when it is made.
+    // `plan --check` and `plan` judge a plan that names archived tasks in the same way.
     let plan = "- {id: p, title: p, spec_ref: specs/vision.md, done_when: [d], scope: {in: [p/]}, depends_on: [s1]}\n";
     world.json_stdin(&HUMAN, &["plan", "-", "--check"], plan).ok();
     world.json_stdin(&HUMAN, &["plan", "-"], plan).ok();
@@ -185,7 +185,7 @@ fn dependencies_follow_replacements_through_the_archive() {
 }
 
 #[test]
-fn an_archive_file_that_cannot_be_read_frees_no_id_and_meets_no_dependency() {
+fn unreadable_archive_file_frees_no_id() {
     let world = World::new();
     let (coder, _) = team(&world);
     abandoned(&world, "a");
@@ -198,7 +198,7 @@ fn an_archive_file_that_cannot_be_read_frees_no_id_and_meets_no_dependency() {
 }
 
 #[test]
-fn records_dealt_with_leave_with_the_next_archive_and_the_log_keeps_them() {
+fn settled_records_are_archived_and_stay_in_log() {
     let world = World::new();
     let (coder, _) = team(&world);
     world.task("t1", &["a/"]);
@@ -235,19 +235,19 @@ fn records_dealt_with_leave_with_the_next_archive_and_the_log_keeps_them() {
     assert!(!state.contains("a long story"), "what was said about the task left with it");
     assert!(world.human(&["log"]).ok().stdout.contains("the first word"));
     assert!(world.json(&HUMAN, &["inbox"]).ok().stdout.contains("note-2"));
-    // The planner is not told to begin from nothing because everything is finished.
+    // The planner is not asked for a first plan because every task is finished.
     assert!(!world.json(&HUMAN, &["status"]).ok().stdout.contains("initial_planning"));
     world.sound();
 }
 
 #[test]
-fn a_death_between_file_and_commit_leaves_the_task_on_the_board() {
+fn killed_archive_leaves_task_on_board() {
     for point in ["archive.written", "archive.files", "commit.5:1", "commit.6:1"] {
         let world = World::new();
         abandoned(&world, "a");
         world.dies_at(point, &HUMAN, &["archive", "a"]);
         assert!(world.path(".liza/archive/a.yaml").exists(), "{point}");
-        // The board wins: nobody is confused by the file, and nothing is wrong.
+        // The board wins: the file confuses no command, and doctor finds nothing.
         assert!(world.show("a")["archived"].is_null(), "{point}");
         world.sound();
         world.human(&["doctor"]).exits(0);
@@ -286,7 +286,7 @@ fn archiving_is_answered_once_for_each_request() {
     assert!(world.bytes() == state);
 }
 
-/// Many tasks that are finished, made without a process for each.
+/// Many finished tasks, made in process.
 pub fn finish_many(world: &World, prefix: &str, count: usize) {
     use liza::board::rules::Abandon;
     use liza::board::{Credentials, TaskId, Transition};
@@ -311,12 +311,12 @@ pub fn finish_many(world: &World, prefix: &str, count: usize) {
 }
 
 #[test]
-fn a_crowded_board_sends_its_oldest_away_by_itself() {
+fn crowded_board_archives_oldest_tasks() {
     let world = World::new();
     finish_many(&world, "f", 200);
     world.task("one", &["one/"]);
     world.task("two", &["two/"]);
-    // Two hundred may stand there.
+    // Two hundred finished tasks may stay on the board.
     assert_eq!(world.tasks().len(), 202);
     let ran = world.human(&["task", "abandon", "one", "--reason", "r"]).ok();
     assert!(ran.stderr.contains("101 finished tasks were archived"), "{}", ran.stderr);
@@ -326,7 +326,7 @@ fn a_crowded_board_sends_its_oldest_away_by_itself() {
     assert_eq!(world.show("f0")["archived"], true, "the oldest left");
     assert!(world.show("f199")["archived"].is_null(), "the youngest stayed");
     world.sound();
-    // Somebody's command is done even if this follow-up cannot be.
+    // The command succeeds even if archiving after it fails.
     finish_many(&world, "g", 101);
     world.write("liza.yaml", "disk: {min_free_bytes: 9000000000000000}\n");
     let ran = world.human(&["task", "abandon", "two", "--reason", "r"]).ok();
@@ -336,7 +336,7 @@ fn a_crowded_board_sends_its_oldest_away_by_itself() {
 }
 
 #[test]
-fn a_board_with_many_archived_tasks_is_like_one_without() {
+fn archived_tasks_do_not_enlarge_the_board() {
     let many = sweep(60, 600);
     let world = World::new();
     let (coder, _) = team(&world);
@@ -363,7 +363,7 @@ fn a_board_with_many_archived_tasks_is_like_one_without() {
     let text = world.human(&["status"]).ok().stdout;
     assert!(text.contains(&format!("{many} tasks archived")), "{text}");
     world.sound();
-    // A former revision can be made again: the log says who left.
+    // A former revision can be rebuilt: the log records which tasks were archived.
     let image = world.human(&["doctor", "--image", &(world.revision() - 3).to_string()]).ok().stdout;
     assert!(
         image.contains(&format!("archived: {many}")) || image.contains(&format!("- id: f{}", many - 1)),
@@ -372,7 +372,7 @@ fn a_board_with_many_archived_tasks_is_like_one_without() {
 }
 
 #[test]
-fn several_archive_at_once_and_nobody_trips() {
+fn concurrent_archive_commands_all_succeed() {
     let world = World::new();
     for number in 0..12 {
         abandoned(&world, &format!("t{number}"));

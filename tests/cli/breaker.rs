@@ -1,4 +1,4 @@
-//! The circuit breaker through the binary: it trips once for one story, survives a kill, and leaves every task as it is.
+//! The circuit breaker through the binary: it trips once for one cause, survives a kill, and leaves every task as it is.
 
 use serde_json::Value;
 
@@ -21,12 +21,13 @@ fn outage(world: &World, who: &Who, task: &str, words: &str) {
     world.liza(who, &["anomaly", "external_blocker", "--task", task, "--detail", &detail]).ok();
 }
 
-/// What `watch --once` tells, as `kind subject`.
+/// The alerts of `watch --once`, as `kind subject`.
 #[track_caller]
 fn look(world: &World) -> Vec<String> {
     let data = world.json(&HUMAN, &["watch", "--once"]).ok().data();
-    let told = data["alerts"].as_array().expect("alerts").clone();
-    told.iter()
+    let alerts = data["alerts"].as_array().expect("alerts").clone();
+    alerts
+        .iter()
         .map(|alert| format!("{} {}", alert["kind"].as_str().unwrap(), alert["subject"].as_str().unwrap()))
         .collect()
 }
@@ -48,10 +49,10 @@ fn switch(world: &World) -> Value {
 }
 
 #[test]
-fn an_outage_reported_by_three_agents_in_different_words_trips_one_breaker_once() {
+fn outage_reported_by_three_agents_trips_once() {
     let (world, [one, two, three]) = team();
     outage(&world, &one, "t1", "PyPI is down");
-    assert!(!look(&world).iter().any(|told| told.starts_with("breaker_open")));
+    assert!(!look(&world).iter().any(|alert| alert.starts_with("breaker_open")));
     assert_eq!(breaker(&world)["open"], serde_json::json!([]));
     outage(&world, &two, "t2", "cannot reach pypi.org: HTTP 503");
     outage(&world, &three, "t3", "package index pypi gives timeouts");
@@ -66,8 +67,8 @@ fn an_outage_reported_by_three_agents_in_different_words_trips_one_breaker_once(
     assert_eq!((&gauge["nearest"]["count"], &gauge["trips"]), (&3.into(), &true.into()), "{gauge}");
     assert_eq!(trips(&world), Vec::<String>::new(), "checking changes nothing");
 
-    let told = look(&world);
-    assert!(told.contains(&"breaker_open trip-1".to_owned()), "{told:?}");
+    let alerts = look(&world);
+    assert!(alerts.contains(&"breaker_open trip-1".to_owned()), "{alerts:?}");
     assert_eq!(trips(&world), ["trip-1"]);
     assert_eq!(world.tasks(), tasks, "no task is touched");
     assert_eq!(switch(&world), "CHECKPOINT");
@@ -89,7 +90,7 @@ fn an_outage_reported_by_three_agents_in_different_words_trips_one_breaker_once(
     let open = breaker(&world)["open"][0].clone();
     assert_eq!((&open["pattern"], &open["response"]), (&"external_outage".into(), &"checkpoint".into()));
     assert!(open["report"].as_str().unwrap().ends_with("breaker-trip-1.md"), "{open}");
-    // Whoever is halted may still say what they see; and a second look changes nothing.
+    // Halted agents may still report; and a second check changes nothing.
     outage(&world, &one, "t4", "pypi still unreachable");
     let before = world.bytes();
     assert_eq!(look(&world), Vec::<String>::new());
@@ -130,7 +131,7 @@ fn an_outage_reported_by_three_agents_in_different_words_trips_one_breaker_once(
 }
 
 #[test]
-fn rejections_trip_the_breaker_though_nobody_admits_anything() {
+fn similar_rejections_trip_the_breaker() {
     let (world, [one, two, three]) = team();
     let reviewer = world.register("code_reviewer", "reviewer-1");
     for (who, task, reason) in [
@@ -154,9 +155,9 @@ fn rejections_trip_the_breaker_though_nobody_admits_anything() {
     assert_eq!(open["pattern"], "same_failure", "{open}");
     assert_eq!(open["evidence"].as_array().unwrap().len(), 3, "{open}");
     assert_eq!(world.status_of("t3"), "REJECTED");
-    assert_eq!(open["response"], "warning", "reviewers who send work back stop nobody: {open}");
+    assert_eq!(open["response"], "warning", "rejections alone halt no agent: {open}");
     assert_eq!(switch(&world), Value::Null);
-    // Nobody is to cut anew what is finished.
+    // The report does not advise to rescope a finished task.
     assert!(open["decisions"].to_string().contains("rescope t1 "), "{open}");
     for task in ["t1", "t2", "t3"] {
         world.human(&["task", "abandon", task, "--reason", "not wanted"]).ok();
@@ -169,7 +170,7 @@ fn rejections_trip_the_breaker_though_nobody_admits_anything() {
 }
 
 #[test]
-fn what_was_sent_back_and_mended_trips_nothing() {
+fn rejections_fixed_later_trip_nothing() {
     let (world, [coder, _, _]) = team();
     let reviewer = world.register("code_reviewer", "reviewer-1");
     for task in ["t1", "t2", "t3"] {
@@ -194,7 +195,7 @@ fn what_was_sent_back_and_mended_trips_nothing() {
 }
 
 #[test]
-fn a_switch_holds_nothing_that_a_terminal_obeys() {
+fn switch_file_holds_no_control_characters() {
     let (world, [one, two, _]) = team();
     outage(&world, &one, "t1", "PyPI is \u{1b}[31mdown");
     outage(&world, &two, "t2", "PyPI \u{1b}[31mdown");
@@ -220,7 +221,7 @@ fn responses_are_chosen_in_liza_yaml() {
     assert_eq!(trips(&world), Vec::<String>::new());
     choose("warning");
     assert!(look(&world).contains(&"breaker_open trip-1".to_owned()));
-    assert_eq!(switch(&world), Value::Null, "a warning halts nobody");
+    assert_eq!(switch(&world), Value::Null, "a warning halts no agent");
     assert!(world.path(".liza/reports/breaker-trip-1.md").is_file());
     choose("halt");
     outage(&world, &one, "t1", "GitHub API unavailable");
@@ -235,7 +236,7 @@ fn responses_are_chosen_in_liza_yaml() {
 }
 
 #[test]
-fn a_kill_between_trip_report_and_switch_is_completed_by_the_next_look() {
+fn next_check_completes_a_killed_trip() {
     for point in ["breaker.tripped", "breaker.reported", "breaker.switched"] {
         let (world, [one, two, _]) = team();
         outage(&world, &one, "t1", "PyPI is down");
@@ -247,7 +248,7 @@ fn a_kill_between_trip_report_and_switch_is_completed_by_the_next_look() {
         assert_eq!(report.is_file(), point != "breaker.tripped", "{point}");
         assert_eq!(switch(&world) == "CHECKPOINT", point == "breaker.switched", "{point}");
         if point == "breaker.switched" {
-            // A person takes the switch away before anybody says that it was set.
+            // A person removes the switch before a watcher reports that it was set.
             world.human(&["resume"]).ok();
             look(&world);
             assert_eq!(switch(&world), Value::Null, "it is the person's now");
@@ -266,7 +267,7 @@ fn a_kill_between_trip_report_and_switch_is_completed_by_the_next_look() {
 
 #[test]
 fn crashes_of_two_agents_on_two_tasks_trip() {
-    // Every crash ends otherwise, so that none is taken for another.
+    // Every crash has its own exit code, so that no two crashes look alike.
     let world = scripted("echo x >> $OUT/crashes; exit $(wc -l < $OUT/crashes)");
     add(&world, "t1");
     add(&world, "t2");
@@ -291,7 +292,7 @@ fn crashes_of_two_agents_on_two_tasks_trip() {
 }
 
 #[test]
-fn a_run_trips_the_breaker_and_goes_on_when_a_person_says_so() {
+fn run_trips_breaker_and_resumes_on_request() {
     let world = scripted(EVERY_ROLE);
     add(&world, "t1");
     let agents = ["one-1", "two-1"].map(|name| world.register("auditor", name));

@@ -104,12 +104,15 @@ fn a_feedback_object_answers_by_number_or_by_text() {
     let task = world.show("t1");
     assert_eq!(task["status"], "REJECTED");
     assert_eq!(task["reviews"][0]["checklist"][1]["note"], "the token");
-    let told = task["rejection_feedback"].as_str().unwrap();
-    assert!(told.contains("checklist, answered with no: no secret in the log? (the token)"), "{told}");
+    let feedback = task["rejection_feedback"].as_str().unwrap();
+    assert!(
+        feedback.contains("checklist, answered with no: no secret in the log? (the token)"),
+        "{feedback}"
+    );
 }
 
 #[test]
-fn a_discussion_needs_no_answers_and_a_task_without_items_neither() {
+fn discussion_and_empty_checklist_need_no_answers() {
     let scene = scene();
     let Scene { world, reviewer, .. } = &scene;
     let args = scene.verdict("discuss", &["--reason", "the spec is silent", "--question", "which?"]);

@@ -1,4 +1,4 @@
-//! Writing the files of a new worktree: without the lock, said when it takes long, and never gone on with after a death.
+//! Writing the files of a new worktree: without the lock, announced when it takes long, and undone after a kill.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -82,7 +82,7 @@ fn claims_do_not_wait_for_each_others_files() {
     let worktree = world.claim(&two, "t2");
     world.checkpoint(&two, "t2", &["b.txt"]);
     assert_eq!(world.git_in(&worktree, &["status", "--porcelain"]), "");
-    // Neither is what is half made taken away under the one that makes it.
+    // Nor is a half-made worktree removed while a command is making it.
     world.human(&["worktree", "prune"]).ok();
     world.human(&["doctor", "--fix"]);
     go_on(slow).ok();
@@ -91,7 +91,7 @@ fn claims_do_not_wait_for_each_others_files() {
 }
 
 #[test]
-fn two_claims_of_one_review_share_its_checkout() {
+fn two_claims_of_a_review_share_its_checkout() {
     let world = World::new();
     let (coder, reviewer) = (world.register("coder", "c"), world.register("code_reviewer", "r"));
     let commit = world.submitted(&coder, "t1", "a.sh", "echo a\n");
@@ -125,7 +125,7 @@ fn hook_after_a_checkout_runs_as_git_would_run_it() {
     let head = world.git_in(&worktree, &["rev-parse", "HEAD"]);
     let said = std::fs::read_to_string(world.home().join("checked-out")).expect("it ran");
     assert_eq!(said.trim_end(), format!("{} {head} 1", "0".repeat(40)));
-    // What it made is part of what was handed out, not work that began too early.
+    // Files made by the hook belong to the checkout; they are not work before the checkpoint.
     assert!(worktree.join("generated.txt").exists());
     world.checkpoint(&coder, "t1", &["a.txt"]);
 }

@@ -65,7 +65,7 @@ fn work_put_aside_lets_the_checkpoint_pass() {
     world.liza(&coder, &good()).ok();
     world.git_in(&worktree, &["stash", "pop", "-q"]);
     assert_eq!(std::fs::read_to_string(worktree.join("a.sh")).unwrap(), "early\n");
-    // A clock that was moved has no say in it.
+    // Changed file times do not matter.
     let (world, coder, _) = claimed();
     world.json_env(&coder, &good(), &[("LIZA_TEST_WALL_SHIFT", "-86400")]).ok();
 }

@@ -1,4 +1,4 @@
-//! Many processes on one board: everything acknowledged is there, nobody overwrites anybody, a lock excludes.
+//! Many processes on one board: everything acknowledged is there, no process overwrites another's change, a lock excludes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ fn notes_at_once(world: &World, workers: usize, each: usize) {
                             let text = format!("note {number} of worker {worker}");
                             let mut command =
                                 world.liza_command(&HUMAN, &world.root, &["--json", "note", &text]);
-                            // Waiting for a place among many is no failure on a slow machine.
+                            // On a slow machine a process may wait long for the lock.
                             command.env("LIZA_LOCK_TIMEOUT", "300");
                             let answer = Ran::of(command.finish().expect("liza runs")).ok().json();
                             let id = answer["data"]["id"].as_str().expect("an id").to_owned();
@@ -130,7 +130,7 @@ fn thirty_two_processes_lose_nothing() {
 }
 
 #[test]
-fn one_of_sixteen_wins_a_task_and_the_others_are_told_who() {
+fn losers_of_a_claim_race_see_the_winner() {
     let world = World::new();
     world.task("t1", &["a.txt"]);
     let agents: Vec<Who> =
@@ -155,7 +155,7 @@ fn one_of_sixteen_wins_a_task_and_the_others_are_told_who() {
     for (at, answer) in answers.iter().enumerate().filter(|(at, _)| *at != winners[0]) {
         assert_eq!(answer.exit, 3, "{at}: {answer:?}");
         let message = answer.json()["error"]["message"].as_str().expect("a message").to_owned();
-        assert!(message.contains(&winner), "the loser is told who: {message}");
+        assert!(message.contains(&winner), "the loser sees the winner: {message}");
     }
     let task = world.show("t1");
     assert_eq!((task["status"].as_str(), task["assigned_to"].as_str()), (Some("WORKING"), Some(&*winner)));
@@ -310,7 +310,7 @@ fn a_stale_holder_is_fenced_whatever_it_tries() {
         .ok();
     let alive = PathBuf::from(takeover.data()["worktree"].as_str().expect("a worktree"));
     assert_ne!(dead, alive);
-    // It wakes up and goes on, in a place that is dead.
+    // It wakes up and goes on, in a worktree that is no longer used.
     world.write_and_commit(&dead, &[("a.txt", "from the past\n")]);
     let before = world.state();
     for args in [
@@ -377,12 +377,12 @@ fn a_lock_from_the_shell_excludes_liza() {
     let held = ShellLock::on(&world);
     let ran = world.liza_with(&HUMAN, &["note", "hello"], b"", &[("LIZA_LOCK_TIMEOUT", "0.3")]).exits(4);
     // `flock FILE COMMAND` forks; the kernel's table names the one that took the lock.
-    let told: Option<u32> = ran
+    let named_process: Option<u32> = ran
         .stderr
         .split("process ")
         .nth(1)
         .and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok());
-    assert_eq!(told, Some(held.0.id()), "{}", ran.stderr);
+    assert_eq!(named_process, Some(held.0.id()), "{}", ran.stderr);
     assert_eq!(world.state(), before);
     // Reading needs no lock.
     world.human(&["status"]).ok();
@@ -424,7 +424,7 @@ fn a_stopped_holder_is_named() {
     world.sound();
 }
 
-/// A refusal that no longer holds when the lock is had: nothing is changed, and the same command works.
+/// A refusal that no longer holds once the lock is acquired: nothing is changed, and the same command works.
 #[test]
 fn sync_resumed_while_waiting_records_nothing() {
     let world = World::new();
@@ -474,7 +474,7 @@ fn a_killed_holder_frees_the_lock_at_once() {
 }
 
 #[test]
-fn a_lock_file_that_is_deleted_while_held_leads_to_no_double_commit() {
+fn deleted_lock_file_causes_no_double_commit() {
     let world = World::new();
     for point in ["commit.1", "commit.4", "commit.5", "commit.6-written"] {
         let holder = world.stopped_at(&HUMAN, point, &["note", "the first one"]);
@@ -482,7 +482,7 @@ fn a_lock_file_that_is_deleted_while_held_leads_to_no_double_commit() {
         // Another one makes a new lock file and commits, or stumbles over the log of the first; both are allowed.
         let other = world.human(&["note", "the other one"]);
         let first = go_on(holder);
-        assert_ne!(first.exit, 0, "{point}: the lock it held excluded nobody: {first:?}");
+        assert_ne!(first.exit, 0, "{point}: the lock it held excluded no process: {first:?}");
         assert_eq!(other.exit, 0, "{point}: {other:?}");
         world.human(&["note", "afterwards"]).ok();
         world.revisions_are_contiguous();
@@ -492,7 +492,7 @@ fn a_lock_file_that_is_deleted_while_held_leads_to_no_double_commit() {
 }
 
 #[test]
-fn a_state_replaced_between_read_and_rename_is_not_overwritten() {
+fn state_replaced_during_commit_is_kept() {
     let world = World::new();
     for point in ["commit.2", "commit.5", "commit.6-written"] {
         let before = world.state();
@@ -530,7 +530,7 @@ fn a_state_replaced_between_read_and_rename_is_not_overwritten() {
 }
 
 #[test]
-fn a_validation_command_inherits_no_lock_and_no_secret() {
+fn validation_inherits_no_lock_and_no_secret() {
     let world = World::new();
     world.task("t1", &["a.txt", "tests/"]);
     let coder = world.register("coder", "coder-1");
@@ -590,7 +590,7 @@ fn reading_takes_no_lock_of_git() {
     world.task("t1", &["a.txt"]);
     let worktree = world.claim(&coder, "t1");
     let admin = world.path(".git/worktrees/t1");
-    // With the index locked by somebody else, a command that wanted the lock would fail or wait.
+    // With the index locked by another process, a command that wanted the lock would fail or wait.
     std::fs::write(admin.join("index.lock"), "").expect("written");
     std::fs::write(world.path(".git/index.lock"), "").expect("written");
     let index = std::fs::read(admin.join("index")).expect("an index");
@@ -622,7 +622,7 @@ pub fn walk(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_merge_while_somebody_looks_is_not_taken_for_a_move_of_somebody_else() {
+fn merge_during_claim_is_not_a_foreign_move() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let other = world.register("coder", "coder-2");

@@ -1,4 +1,4 @@
-//! Sentences of the contract, as somebody who has read it would try them.
+//! Sentences of the contract, tried as a reader of the contract would try them.
 
 use std::path::Path;
 
@@ -107,7 +107,7 @@ fn shapes_of_the_contract_are_accepted_everywhere() {
 
 /// A limit that handoffs or expired leases reach blocks the task with reason and questions.
 #[test]
-fn limits_of_handoff_and_expiry_block_with_questions() {
+fn handoff_and_expiry_limits_block_the_task() {
     let (world, coder, _) = team();
     world.edit_state("  max_review_cycles: 5\n", "  max_review_cycles: 5\n  max_handoffs: 2\n");
     world.edit_state("  max_coder_iterations: 10\n", "  max_coder_iterations: 2\n");
@@ -148,7 +148,7 @@ fn forge(world: &World, change: impl Fn(&mut liza::board::Board)) {
 
 /// "`validate` exits 6 on a board whose history was cut or whose epochs, incarnations or verdicts were changed by hand."
 #[test]
-fn validate_notices_what_only_liza_writes() {
+fn validate_finds_edits_of_protected_fields() {
     let (world, coder, reviewer) = team();
     world.approved(&coder, &reviewer, "t1", "a.sh", "echo a\n");
     world.human(&["validate"]).ok();
@@ -187,9 +187,9 @@ fn validate_notices_what_only_liza_writes() {
     world.human(&["validate"]).ok();
 }
 
-/// A person saves his own work whatever has become of the board, and is told why; an agent does not.
+/// A person may commit on a broken board, with a warning that says why; an agent may not.
 #[test]
-fn main_checkout_hook_refuses_agents_on_a_broken_board() {
+fn main_hook_refuses_agents_on_broken_board() {
     let (world, _, _) = team();
     world.human(&["hooks", "install"]).ok();
     std::fs::write(world.path(".liza/state.yaml"), "garbage\n").unwrap();
@@ -202,14 +202,14 @@ fn main_checkout_hook_refuses_agents_on_a_broken_board() {
     assert!(ran.stderr.contains("allowed all the same"), "{}", ran.stderr);
 }
 
-/// "What changed in the main checkout and in worktrees nobody holds since the claim is shown to the reviewer."
+/// "What changed since the claim in the main checkout and in worktrees without a holder is shown to the reviewer."
 #[test]
 fn reviewer_sees_what_changed_outside_the_worktree() {
     let (world, coder, reviewer) = team();
     world.submitted(&coder, "t1", "a.sh", "echo a\n");
     let shown = |world: &World| world.json(&reviewer, &["review", "show", "t1"]).ok().data();
     assert_eq!(shown(&world)["outside"], json!([]));
-    world.write("README.md", "changed by somebody\n");
+    world.write("README.md", "changed by a person\n");
     world.write("stray.txt", "x\n");
     std::fs::write(world.path(".worktrees/t1/late.txt"), "x\n").unwrap();
     assert_eq!(
@@ -230,14 +230,14 @@ fn reviewer_sees_what_changed_outside_the_worktree() {
 
 /// "A CHECKPOINT made by `touch` gets its summary from the next liza command if no run or watcher lives."
 #[test]
-fn touched_checkpoint_gets_its_summary_from_the_next_command() {
+fn next_command_writes_summary_of_touched_checkpoint() {
     let (world, _, _) = team();
     world.task("t1", &["a/"]);
     let reports = || std::fs::read_dir(world.path(".liza/reports")).map_or(0, Iterator::count);
     assert_eq!(reports(), 0);
     world.write(".liza/CHECKPOINT", "");
-    let told = world.human(&["task", "list"]).ok().stderr;
-    assert!(told.contains("summary: ") && told.contains("reports/checkpoint-"), "{told}");
+    let output = world.human(&["task", "list"]).ok().stderr;
+    assert!(output.contains("summary: ") && output.contains("reports/checkpoint-"), "{output}");
     world.human(&["note", "looked"]).ok();
     assert_eq!(reports(), 1, "once");
     world.human(&["resume"]).ok();
@@ -250,7 +250,7 @@ fn touched_checkpoint_gets_its_summary_from_the_next_command() {
 }
 
 #[test]
-fn asking_for_another_roles_work_is_a_recorded_breach() {
+fn next_for_another_role_is_a_recorded_breach() {
     let world = World::new();
     let planner = world.register("planner", "planner-1");
     world.task("t1", &["a/"]);
@@ -269,7 +269,7 @@ fn status_says_that_integration_was_moved_by_hand() {
     world.commit_all("by hand");
     world.git(&["update-ref", "refs/heads/integration", "main"]);
     let text = world.human(&["status"]).ok().stdout;
-    assert!(text.contains("somebody moved it") && text.contains("liza integration advance"), "{text}");
+    assert!(text.contains("liza did not move it") && text.contains("liza integration advance"), "{text}");
     assert!(text.contains(&left), "how to undo it: {text}");
     let data = world.json(&HUMAN, &["status"]).ok().data();
     assert_eq!(data["integration_moved"]["from"], left.as_str());

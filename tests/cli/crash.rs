@@ -50,7 +50,7 @@ impl World {
         assert_eq!(output.status.signal(), Some(9), "{point} of {args:?} was not reached: {output:?}");
     }
 
-    /// One ordinary command mends what a death left; then everything tells the same story.
+    /// One ordinary command completes or undoes the killed one; then board, log and repository agree.
     #[track_caller]
     pub fn recovers(&self, after: &str) -> Ran {
         // What a reader sees meanwhile is a whole board, too.
@@ -140,7 +140,7 @@ fn init_may_die_anywhere() {
 }
 
 #[test]
-fn a_board_whose_state_is_gone_is_not_taken_for_an_unfinished_one() {
+fn init_refuses_board_whose_state_is_lost() {
     let world = World::new();
     std::fs::remove_file(world.path(".liza/state.yaml")).expect("removed");
     world.human(&["init", "Another goal"]).exits(1);
@@ -200,14 +200,14 @@ fn a_commit_over_an_image_may_die_at_every_step() {
         assert_eq!(output.status.signal(), Some(9), "{point} was not reached: {output:?}");
         assert_eq!(world.state().contains(&text), published(point), "{point}");
         world.recovers(point);
-        // The one that died may have taken an image with it.
+        // The killed command may have removed an image.
         assert!(note("once more").finish().expect("liza runs").status.success());
         assert!(note("and again").finish().expect("liza runs").status.success());
     }
 }
 
 #[test]
-fn image_that_goes_is_written_over_if_it_has_one_name() {
+fn expired_image_file_is_reused_unless_linked() {
     use std::os::unix::fs::MetadataExt as _;
     let world = World::new();
     let note = |text: &str| world.liza_with(&HUMAN, &["note", text], b"", &FEW).ok();
@@ -254,7 +254,7 @@ fn a_claim_may_die_anywhere() {
         let holder = if finished {
             people.coder.clone()
         } else {
-            // Nothing that is half made is left where somebody could take it for a worktree.
+            // No half-made directory is left that looks like a worktree.
             let left: Vec<_> = worktrees(&world);
             assert!(left.is_empty(), "{point}: {left:?}");
             world.claim(&people.other, "t1");
@@ -412,7 +412,7 @@ fn recovery_may_die_anywhere() {
 }
 
 #[test]
-fn setting_aside_and_healing_may_die_too() {
+fn setting_aside_and_repair_may_die_anywhere() {
     let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
@@ -459,12 +459,12 @@ fn death_at_any_moment_is_survived() {
         };
         let mut command = world.liza_command(who, &world.root, args);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).start().expect("liza starts");
-        // Not to wait for anything, but to be at no particular place.
+        // Not a synchronisation: the sleep only makes the point of the kill arbitrary.
         std::thread::sleep(Duration::from_micros(chance.below(120_000) as u64));
         let _ = child.kill();
         let status = child.wait().expect("it ends");
         killed += u32::from(status.signal() == Some(9));
-        // Its git may still be running; it is part of what must be survived.
+        // Its git process may still be running; liza must cope with that, too.
         world.human(&["note", "afterwards"]).ok();
         world.human(&["validate"]).ok();
         if merging {
@@ -485,12 +485,12 @@ fn death_at_any_moment_is_survived() {
 }
 
 #[test]
-fn every_cut_meets_every_place_of_the_branch() {
+fn every_crash_point_with_every_branch_position() {
     let world = World::new();
     let (people, commit) = approved(&world);
     let old = world.git(&["rev-parse", "integration"]);
     world.git(&["checkout", "-q", "-b", "elsewhere"]);
-    world.write("c.txt", "by somebody else\n");
+    world.write("c.txt", "by a person\n");
     world.git(&["add", "c.txt"]);
     world.git(&["commit", "-q", "-m", "elsewhere"]);
     world.git(&["checkout", "-q", "main"]);
@@ -505,7 +505,7 @@ fn every_cut_meets_every_place_of_the_branch() {
             let to = match place {
                 "old" => old.clone(),
                 "elsewhere" => elsewhere.clone(),
-                // Before the merge commit is made, only somebody's own fast-forward can have moved the branch.
+                // Before the merge commit is made, only a person's fast-forward can have moved the branch.
                 _ if made.is_empty() => commit.clone(),
                 _ => made,
             };
@@ -513,7 +513,7 @@ fn every_cut_meets_every_place_of_the_branch() {
             let what = format!("{cut}, branch at {place}");
             let mut seen = Vec::new();
             for _ in 0..3 {
-                // A branch that somebody moved by hand stays a finding; what was half done is mended all the same.
+                // A branch moved by hand stays a finding; the interrupted merge is completed all the same.
                 let doctor = world.human(&["doctor", "--fix"]);
                 assert!(doctor.exit <= 1, "{what}: {}", doctor.stderr);
                 world.human(&["note", "again"]).ok();
@@ -526,9 +526,9 @@ fn every_cut_meets_every_place_of_the_branch() {
             let wanted = if recorded && place == "new" { "MERGED" } else { "APPROVED" };
             assert_eq!(seen, [wanted; 3], "{what}");
             if wanted == "APPROVED" && place != "old" {
-                // Nothing lands on what somebody put there, until a person says that it is right.
+                // Nothing lands on a branch moved by hand until a person accepts it.
                 let halted = world.liza(&people.reviewer, &["merge", "t1"]).exits(6);
-                assert!(halted.stderr.contains("somebody moved it"), "{what}: {}", halted.stderr);
+                assert!(halted.stderr.contains("liza did not move it"), "{what}: {}", halted.stderr);
                 world.human(&["verify"]).exits(6);
                 world.human(&["integration", "advance", "integration", "--reason", "it is right"]).ok();
             }
@@ -547,7 +547,7 @@ fn every_cut_meets_every_place_of_the_branch() {
     assert_eq!(tried, 12);
 }
 
-/// A `git` in the search path that does this where its arguments contain that, and is git otherwise.
+/// A `git` in the search path that runs a script if its arguments contain a text, and is git otherwise.
 fn other_git(world: &World, wanted: &str, script: &str) -> [(&'static str, String); 2] {
     let real = std::env::var("PATH").expect("a path");
     let git = format!(
@@ -558,7 +558,7 @@ fn other_git(world: &World, wanted: &str, script: &str) -> [(&'static str, Strin
     [("PATH", format!("{}:{real}", world.home().join("bin").display())), ("REAL", real)]
 }
 
-/// One that says it is there and waits until it may go on.
+/// A `git` that writes a file when it starts and waits until it may go on.
 fn waiting_git(world: &World, wanted: &str) -> (PathBuf, PathBuf, [(&'static str, String); 2]) {
     let (reached, go) = (world.home().join("reached"), world.home().join("go"));
     let (there, on) = (reached.display(), go.display());
@@ -621,7 +621,7 @@ fn a_git_that_outlives_its_claim_does_no_harm() {
 }
 
 #[test]
-fn a_move_that_was_made_is_never_called_back() {
+fn completed_branch_move_is_never_undone() {
     let world = World::new();
     let (people, commit) = approved(&world);
     world.write("more.md", "more\n");
@@ -636,7 +636,7 @@ fn a_move_that_was_made_is_never_called_back() {
         let before = world.git(&["rev-parse", "integration"]);
         let env = env.each_ref().map(|(name, value)| (*name, value.as_str()));
         let ran = world.liza_with(who, args, b"", &env).exits(10);
-        assert!(ran.stderr.contains("could not be put on record"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("could not be recorded"), "{}", ran.stderr);
         assert_ne!(world.git(&["rev-parse", "integration"]), before);
         world.recovers("a move that looked like a failure");
     }
@@ -647,7 +647,7 @@ fn a_move_that_was_made_is_never_called_back() {
 }
 
 #[test]
-fn a_lock_that_a_dead_git_left_on_the_branch_is_no_obstacle() {
+fn branch_lock_of_dead_git_stops_no_merge() {
     let world = World::new();
     let (people, _) = approved(&world);
     let saved = Saved::of(&world);
@@ -666,7 +666,7 @@ fn a_lock_that_a_dead_git_left_on_the_branch_is_no_obstacle() {
         assert!(!lock.exists());
         world.liza(&people.reviewer, &["merge", "t1"]).ok();
     }
-    // Somebody else's is named and left alone.
+    // A lock of another program is named and left alone.
     saved.restore();
     world.dies_at("merge.recorded", &people.reviewer, &["merge", "t1"]);
     let theirs = format!("{}\n", world.git(&["rev-parse", "main"]));
@@ -693,7 +693,7 @@ fn plant_half_made(world: &World, name: &str) {
 }
 
 #[test]
-fn an_empty_commondir_is_healed_by_the_next_claim_and_by_doctor() {
+fn claim_and_doctor_repair_empty_commondir() {
     let world = World::new();
     let (people, _) = approved(&world);
     plant_half_made(&world, "t2");
@@ -718,11 +718,11 @@ fn an_empty_commondir_is_healed_by_the_next_claim_and_by_doctor() {
 }
 
 #[test]
-fn a_claim_whose_holder_was_stopped_is_fenced_not_resumed() {
+fn claim_of_killed_process_is_fenced() {
     let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
-    // Alive, though it does nothing: its intent is nobody else's to end.
+    // Alive, though it does nothing: no other process may end its intent.
     let slow = world.stopped_at(&people.coder, "claim.added", &["task", "claim", "t1"]);
     world.human(&["note", "meanwhile"]).ok();
     world.liza(&people.other, &["task", "claim", "t1"]).exits(3);

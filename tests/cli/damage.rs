@@ -20,9 +20,9 @@ fn put(world: &World, bytes: &[u8]) {
     std::fs::write(world.path(".liza/state.yaml"), bytes).unwrap();
 }
 
-/// A person has the board mended; what stood there is kept, and the board is the good one again.
+/// `doctor --fix` restores the good board and keeps the damaged file.
 #[track_caller]
-fn mended(world: &World, good: &str) {
+fn fixed_by_doctor(world: &World, good: &str) {
     world.human(&["doctor"]).exits(1);
     world.human(&["doctor", "--fix"]).ok();
     assert_eq!(world.state(), good);
@@ -31,7 +31,7 @@ fn mended(world: &World, good: &str) {
 }
 
 #[test]
-fn a_cut_at_any_line_is_found() {
+fn board_cut_at_any_line_is_found() {
     let world = board();
     let good = world.state();
     let mut cuts: Vec<usize> = vec![0];
@@ -46,7 +46,7 @@ fn a_cut_at_any_line_is_found() {
         if number % sweep(40, 20) == 0 {
             world.human(&["status"]).exits(6);
             world.human(&["validate"]).exits(6);
-            mended(&world, &good);
+            fixed_by_doctor(&world, &good);
         }
     }
     // Inside the last line nothing of the content is missing; it is found all the same.
@@ -54,7 +54,7 @@ fn a_cut_at_any_line_is_found() {
         put(&world, &good.as_bytes()[..good.len() - short]);
         world.human(&["note", "x"]).exits(6);
     }
-    mended(&world, &good);
+    fixed_by_doctor(&world, &good);
     assert!(std::fs::read_dir(world.path(".liza/edits")).unwrap().count() > 2);
 }
 
@@ -64,12 +64,12 @@ fn restore(world: &World, backup: &Path) {
     std::fs::remove_dir_all(&live).unwrap();
     let ok = Command::new("cp").arg("-a").arg(backup).arg(&live).finish_status().unwrap();
     assert!(ok.success());
-    // The copies tell that this is an older board.
+    // The copies show that this is an older board.
     let _ = std::fs::remove_dir_all(world.path(".git/liza"));
 }
 
 #[test]
-fn a_flipped_bit_never_passes_in_silence() {
+fn flipped_bit_is_always_reported() {
     let world = board();
     let good = world.state();
     let backup = world.home().join("backup");
@@ -91,7 +91,7 @@ fn a_flipped_bit_never_passes_in_silence() {
         let ran = world.human(&["note", "x"]);
         match ran.exit {
             6 => {}
-            // A text or a limit that a person may change, or mere layout: told, and kept.
+            // A text or a limit that a person may change, or mere layout: reported, and kept.
             0 => assert!(ran.stderr.contains("by hand"), "{context}: {}", ran.stderr),
             other => panic!("{context}: exit {other}: {}", ran.stderr),
         }
@@ -128,11 +128,11 @@ fn a_rolled_back_board_is_restored() {
     // The same from any older image, and by doctor.
     let good = world.state();
     std::fs::copy(world.path(".liza/images/1.yaml"), world.path(".liza/state.yaml")).unwrap();
-    mended(&world, &good);
+    fixed_by_doctor(&world, &good);
 }
 
 #[test]
-fn a_lost_board_is_made_again() {
+fn lost_board_is_rebuilt_from_the_log() {
     let world = board();
     let good = world.state();
     std::fs::remove_file(world.path(".liza/state.yaml")).unwrap();
@@ -141,7 +141,7 @@ fn a_lost_board_is_made_again() {
         assert!(ran.json()["error"]["hint"].as_str().unwrap().contains("doctor --fix"), "{}", ran.stdout);
         assert!(!world.path(".liza/state.yaml").exists());
     }
-    mended(&world, &good);
+    fixed_by_doctor(&world, &good);
     // An agent only looks.
     let coder = world.register("coder", "coder-2");
     world.refused(&coder, &["doctor", "--fix"], 1, "refused.human_only");
@@ -166,14 +166,14 @@ fn links_pipes_and_directories_are_not_followed() {
             assert_eq!(ran.exit, 6, "{kind} {args:?}: {}", ran.stdout);
         }
         assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), good, "{kind}");
-        mended(&world, &good);
+        fixed_by_doctor(&world, &good);
         assert!(std::fs::symlink_metadata(&state).unwrap().is_file(), "{kind}");
         assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), good, "{kind}");
     }
 }
 
 #[test]
-fn a_second_name_of_the_board_is_never_written_through() {
+fn hard_link_to_the_board_is_never_written() {
     let world = board();
     let link = world.home().join("link.yaml");
     std::fs::hard_link(world.path(".liza/state.yaml"), &link).unwrap();
@@ -201,7 +201,7 @@ fn log_and_lock_are_not_followed_either() {
 }
 
 #[test]
-fn hostile_contents_are_refused_quickly_and_left_alone() {
+fn hostile_board_contents_are_refused_quickly() {
     let world = board();
     let good = world.state();
     let brackets = "[".repeat(100_000);
@@ -228,7 +228,7 @@ fn hostile_contents_are_refused_quickly_and_left_alone() {
             ran.stdout
         );
         if world.bytes().0 != good.as_bytes() {
-            mended(&world, &good);
+            fixed_by_doctor(&world, &good);
         }
         let _ = std::fs::remove_file(world.path(".liza/PAUSE"));
         for kept in std::fs::read_dir(world.path(".liza/edits")).unwrap().flatten() {
@@ -265,11 +265,11 @@ fn a_changed_version_is_never_adopted() {
         assert!(ran.stdout.contains("older"), "{args:?}: {}", ran.stdout);
         assert_eq!(world.state(), older, "{args:?}");
     }
-    mended(&world, &good);
+    fixed_by_doctor(&world, &good);
 }
 
 #[test]
-fn former_boards_can_be_seen() {
+fn former_boards_can_be_printed() {
     let world = board();
     let first = world.read(".liza/images/1.yaml");
     assert_eq!(world.human(&["doctor", "--image", "1"]).ok().stdout, first);
@@ -282,7 +282,7 @@ fn former_boards_can_be_seen() {
 }
 
 #[test]
-fn a_flipped_version_is_damage_and_no_other_lizas_board() {
+fn flipped_board_version_is_damage() {
     let world = board();
     let good = world.state();
     for version in ["3", "1", "0", "12"] {
@@ -290,7 +290,7 @@ fn a_flipped_version_is_damage_and_no_other_lizas_board() {
         let ran = world.json(&HUMAN, &["note", "x"]).exits(6);
         assert_eq!(ran.code(), "board.invalid", "{version}: {}", ran.stdout);
         assert!(ran.stdout.contains("doctor --fix") && !ran.stdout.contains("newer"), "{}", ran.stdout);
-        mended(&world, &good);
+        fixed_by_doctor(&world, &good);
     }
     // One that a newer liza may have written stays what it is.
     let other = good.replacen("version: 2", "version: 3", 1).replacen("revision: ", "revision: 1", 1);

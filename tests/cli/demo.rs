@@ -7,7 +7,7 @@ use std::process::Stdio;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, World};
 
-/// What is told to git on a machine where everything that can be set is set wrongly.
+/// Git's settings on a machine where every possible setting is wrong.
 fn spoil_git(world: &World) {
     let hooks = world.home().join("hooks");
     std::fs::create_dir(&hooks).expect("a folder");
@@ -43,7 +43,7 @@ fn temporary_files(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn the_demo_shows_all_it_promises_and_leaves_nothing_behind() {
+fn demo_shows_every_check_and_cleans_up() {
     let world = World::bare_repo();
     let place = world.home().join("kept");
     spoil_git(&world);
@@ -67,7 +67,7 @@ fn the_demo_shows_all_it_promises_and_leaves_nothing_behind() {
     assert_eq!(temporary_files(&world), Vec::<String>::new());
     assert_eq!(processes_of(world.home()), Vec::<String>::new());
 
-    // What was kept is whole, and can be looked at without the demo.
+    // The kept repository is complete and works without the demo.
     let report = data["report"].as_str().expect("a report");
     assert!(std::fs::read_to_string(report).expect("the report").contains("Outcome: complete"));
     std::fs::remove_file(world.home().join(".gitconfig")).expect("the configuration");
@@ -81,7 +81,7 @@ fn the_demo_shows_all_it_promises_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_demo_that_is_interrupted_ends_everything_it_started() {
+fn interrupted_demo_ends_all_its_processes() {
     let world = World::bare_repo();
     let mut command = world.liza_command(&HUMAN, &world.root, &["demo"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).start().expect("liza runs");
@@ -98,7 +98,7 @@ fn a_demo_that_is_interrupted_ends_everything_it_started() {
 }
 
 #[test]
-fn a_demo_has_a_smallest_size() {
+fn demo_refuses_impossible_sizes() {
     let world = World::bare_repo();
     for args in [["--tasks", "9"], ["--coders", "2"], ["--speed", "-1"], ["--speed", "soon"]] {
         world.human(&["demo", args[0], args[1]]).exits(2);

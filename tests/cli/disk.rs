@@ -30,7 +30,7 @@ impl World {
 }
 
 #[test]
-fn a_full_disk_changes_nothing_and_the_next_command_works() {
+fn full_disk_changes_nothing() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt"]);
@@ -72,7 +72,7 @@ fn without_descriptors_nothing_changes() {
         match ran.exit {
             0 => {}
             // 127: not even the program's libraries could be opened.
-            // 1: who calls cannot be read.
+            // 1: the caller cannot be identified.
             1 | 2 | 6 | 8 | 9 | 127 => {
                 failed += 1;
                 assert_eq!(world.files(), before, "{count}: {ran:?}");
@@ -113,7 +113,7 @@ fn a_board_that_may_not_be_written_is_readable() {
 }
 
 #[test]
-fn a_reader_that_went_away_is_no_error() {
+fn closed_reader_is_no_error() {
     let world = World::new();
     for args in [&["status"][..], &["log"], &["--json", "status"], &["note", "hello"], &["--help"]] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -132,7 +132,7 @@ fn a_reader_that_went_away_is_no_error() {
 }
 
 #[test]
-fn a_state_that_is_no_file_is_refused_and_restored() {
+fn state_that_is_no_file_is_restored() {
     let world = World::new();
     world.human(&["note", "precious"]).ok();
     let good = world.state();
@@ -193,7 +193,7 @@ fn the_users_locks_and_logs_may_be_no_files_either() {
 }
 
 #[test]
-fn everything_under_the_board_is_private_whatever_the_umask() {
+fn board_files_are_private_under_any_umask() {
     use std::os::unix::fs::PermissionsExt as _;
     for umask in ["000", "022", "077"] {
         let world = World::bare_repo();

@@ -1,4 +1,4 @@
-//! Every fault the doctor knows: planted, found, left alone by a look and by a dry run, mended where that is safe.
+//! Every fault the doctor knows: planted, found, left alone without `--fix` and by a dry run, fixed where that is safe.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -55,9 +55,9 @@ fn found(world: &World, code: &str, env: &[(&str, &str)]) -> Vec<Value> {
     looked
 }
 
-/// Found, mended, and then nothing is wrong.
+/// Doctor finds the fault, fixes it, and then reports nothing.
 #[track_caller]
-fn mended(world: &World, code: &str) {
+fn found_and_fixed(world: &World, code: &str) {
     let looked = found(world, code, &[]);
     assert!(looked.iter().all(|finding| finding["fixable"] == true), "{code}: {looked:#?}");
     let fixed = findings(world, &["--fix"], &[]);
@@ -145,7 +145,7 @@ fn a_healthy_busy_board_yields_nothing() {
     assert_eq!(findings(&world, &[], &[]), Vec::<Value>::new());
     assert_eq!(findings(&world, &["--fix"], &[]), Vec::<Value>::new());
     world.sound();
-    // Agents look as well; only a person mends.
+    // Agents may run doctor as well; only a person may use `--fix`.
     for who in [&coder, &other, &reviewer] {
         world.json(who, &["doctor"]).ok();
         world.json(who, &["doctor", "--fix", "--dry-run"]).ok();
@@ -154,7 +154,7 @@ fn a_healthy_busy_board_yields_nothing() {
 }
 
 #[test]
-fn rights_are_taken_back() {
+fn doctor_restores_private_file_modes() {
     let Scene { world, .. } = busy();
     let liza = world.path(".liza");
     let mode = |path: &Path, mode: u32| {
@@ -173,10 +173,10 @@ fn rights_are_taken_back() {
         wrong_modes.push((path.clone(), right));
         mode(&path, wrong);
         if path == liza {
-            mended(&world, "rights.mode");
+            found_and_fixed(&world, "rights.mode");
         }
     }
-    mended(&world, "rights.mode");
+    found_and_fixed(&world, "rights.mode");
     for (path, right) in wrong_modes {
         let now = std::fs::metadata(&path).expect("there").mode() & 0o777;
         assert_eq!(now, right, "{}", path.display());
@@ -188,7 +188,7 @@ fn rights_are_taken_back() {
 }
 
 #[test]
-fn files_that_are_no_files_are_named() {
+fn special_files_below_liza_are_named() {
     let Scene { world, .. } = busy();
     let lock = world.path(".liza/merge.lock");
     let _ = std::fs::remove_file(&lock);
@@ -223,7 +223,7 @@ fn dead_locks_of_ours_go_and_living_ones_stay() {
     }
     let looked = found(&world, "lock.dead", &[]);
     assert_eq!(looked.len(), ours.len(), "{looked:#?}");
-    mended(&world, "lock.dead");
+    found_and_fixed(&world, "lock.dead");
     assert!(ours.iter().all(|name| !git.join(name).exists()));
 
     // In use by this very process, however old they are.
@@ -285,8 +285,8 @@ fn dead_locks_of_ours_go_and_living_ones_stay() {
     named(&world, "lock.held");
     drop(alive.stdin.take());
     alive.wait().expect("git ends");
-    mended(&world, "lock.dead");
-    // The user's own are the user's.
+    found_and_fixed(&world, "lock.dead");
+    // Locks of the user are left alone.
     for name in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
         plant(&git.join(name), "");
         aged(&git.join(name), 3600);
@@ -313,12 +313,12 @@ fn locks_of_other_programs_are_named() {
     }
     let lock = world.path(".liza/state.yaml.lock");
     std::fs::write(&lock, format!("pid 999999 {}", "x".repeat(900))).expect("written");
-    mended(&world, "lock.note");
+    found_and_fixed(&world, "lock.note");
     assert!(world.read(".liza/state.yaml.lock").contains(&format!("\"revision\":{}", world.revision())));
     std::fs::remove_file(&lock).expect("removed");
-    mended(&world, "lock.missing");
+    found_and_fixed(&world, "lock.missing");
     assert!(world.read(".liza/state.yaml.lock").contains(&format!("\"revision\":{}", world.revision())));
-    // A directory in its place stops every command; liza does not guess whose it is.
+    // A directory in its place stops every command; liza does not guess who made it.
     std::fs::remove_file(&lock).expect("removed");
     std::fs::create_dir(&lock).expect("made");
     std::fs::set_permissions(&lock, std::fs::Permissions::from_mode(0o700)).expect("changed");
@@ -326,44 +326,44 @@ fn locks_of_other_programs_are_named() {
 }
 
 #[test]
-fn worktrees_that_lost_their_way_are_brought_back() {
+fn doctor_repairs_broken_worktree_links() {
     let Scene { world, .. } = busy();
     let worktree = world.path(".worktrees/working");
     write(&worktree, "x.sh", "precious\n");
     std::fs::remove_file(worktree.join(".git")).expect("removed");
-    mended(&world, "worktree.no_git_file");
+    found_and_fixed(&world, "worktree.no_git_file");
     assert_eq!(std::fs::read_to_string(worktree.join("x.sh")).expect("text"), "precious\n");
     world.git_in(&worktree, &["status"]);
-    // Whoever wrote it again may have died before or while writing.
+    // The process that rewrote it may have died before or while writing.
     let whole = std::fs::read(worktree.join(".git")).expect("a file");
     for length in [0, 3, 20, whole.len() - 4] {
         std::fs::write(worktree.join(".git"), &whole[..length]).expect("cut");
-        mended(&world, "worktree.no_git_file");
+        found_and_fixed(&world, "worktree.no_git_file");
         assert_eq!(std::fs::read(worktree.join(".git")).expect("a file"), whole, "{length}");
     }
 
     // Records whose directory is gone.
-    let made = ["worktree", "add", "-q", "--lock", "--reason", "liza: somebody"];
+    let made = ["worktree", "add", "-q", "--lock", "--reason", "liza: ghost"];
     world.git(&[&made[..], &["-b", "ghost", ".worktrees/ghost"]].concat());
     std::fs::remove_dir_all(world.path(".worktrees/ghost")).expect("removed");
-    mended(&world, "worktree.stale_record");
+    found_and_fixed(&world, "worktree.stale_record");
     world.git(&[&made[..], &["--detach", ".worktrees/.review/merged", "main"]].concat());
     std::fs::remove_dir_all(world.path(".worktrees/.review/merged")).expect("removed");
-    mended(&world, "worktree.stale_record");
+    found_and_fixed(&world, "worktree.stale_record");
     assert!(world.git(&["branch", "--list", "ghost"]).contains("ghost"), "branches stay");
 
-    // Directories of nobody: clean ones go, empty ones go, and so do checkouts of no review and no merge.
+    // Unknown worktrees: clean ones and empty ones are removed, and so are checkouts of no review and no merge.
     for (path, code) in [
         (".worktrees/stranger", "worktree.of_nobody"),
         (".worktrees/.review/stranger", "worktree.of_nobody"),
         (".worktrees/.merge/stranger", "worktree.merge_left"),
     ] {
         world.git(&[&made[..], &["--detach", path, "main"]].concat());
-        mended(&world, code);
+        found_and_fixed(&world, code);
         assert!(!world.path(path).exists());
     }
     std::fs::create_dir(world.path(".worktrees/empty")).expect("made");
-    mended(&world, "worktree.of_nobody");
+    found_and_fixed(&world, "worktree.of_nobody");
 
     // What may be the only copy stays.
     std::fs::create_dir(world.path(".worktrees/notes")).expect("made");
@@ -381,7 +381,7 @@ fn worktrees_that_lost_their_way_are_brought_back() {
 }
 
 #[test]
-fn half_made_records_are_healed_wherever_git_is_broken() {
+fn doctor_repairs_half_made_worktree_records() {
     let Scene { world, reviewer, .. } = busy();
     let broken = |name: &str, path: &str| {
         let record = world.path(".git/worktrees").join(name);
@@ -393,7 +393,7 @@ fn half_made_records_are_healed_wherever_git_is_broken() {
     };
     for path in [".worktrees/ghost", ".worktrees/.review/ghost", ".worktrees/.merge/ghost"] {
         broken("ghost", path);
-        mended(&world, "worktree.half_made");
+        found_and_fixed(&world, "worktree.half_made");
         world.git(&["branch"]);
     }
     // In the place of a review that is under way: the checkout is made anew.
@@ -401,7 +401,7 @@ fn half_made_records_are_healed_wherever_git_is_broken() {
     let checkout = world.read(".worktrees/.review/waiting/.git");
     let record = Path::new(checkout.trim().trim_start_matches("gitdir: ").trim()).to_owned();
     std::fs::write(record.join("commondir"), "").expect("written");
-    mended(&world, "worktree.half_made");
+    found_and_fixed(&world, "worktree.half_made");
     world.liza(&reviewer, &["review", "claim", "waiting"]).ok();
     world.git_in(&world.path(".worktrees/.review/waiting"), &["status"]);
     // One that is not liza's is only named.
@@ -415,7 +415,7 @@ fn half_made_records_are_healed_wherever_git_is_broken() {
 }
 
 #[test]
-fn refs_of_nobody_are_named_and_never_deleted() {
+fn orphan_refs_are_named_and_never_deleted() {
     let Scene { world, .. } = busy();
     for name in [
         "refs/heads/task/ghost",
@@ -462,9 +462,9 @@ fn temporary_files_of_dead_commands_are_swept() {
     aged(&scratch, 120);
     let looked = found(&world, "leftover.temporary", &[]);
     assert_eq!(looked.len(), 11, "{looked:#?}");
-    mended(&world, "leftover.temporary");
+    found_and_fixed(&world, "leftover.temporary");
     assert!(!scratch.exists());
-    // Of a command that runs, and of somebody else altogether.
+    // Files of a running command, and of another program.
     for name in [".notes.tmp", "x.tmp", ".a.b.tmp"] {
         plant(&liza.join(name), "mine");
         aged(&liza.join(name), 120);
@@ -475,7 +475,7 @@ fn temporary_files_of_dead_commands_are_swept() {
 
 /// A kill in the midst of a write leaves nothing that the doctor does not find.
 #[test]
-fn what_a_killed_commit_leaves_is_swept() {
+fn leftovers_of_a_killed_commit_are_removed() {
     let Scene { world, .. } = busy();
     for point in ["commit.6-written", "commit.6", "commit.5", "commit.8"] {
         let ran = world.json_env(&HUMAN, &["note", "x"], &[("LIZA_CRASH_AT", point)]);
@@ -486,7 +486,7 @@ fn what_a_killed_commit_leaves_is_swept() {
             }
         }
         if point.starts_with("commit.6") {
-            mended(&world, "leftover.temporary");
+            found_and_fixed(&world, "leftover.temporary");
         }
         world.human(&["note", "y"]).ok();
         assert!(findings(&world, &[], &[]).is_empty(), "{point}: {:#?}", findings(&world, &[], &[]));
@@ -497,10 +497,10 @@ fn what_a_killed_commit_leaves_is_swept() {
 #[test]
 fn tokens_and_agents_belong_together() {
     let Scene { world, .. } = busy();
-    plant(&world.path(".liza/tokens/nobody-7"), "secret\n");
-    std::fs::set_permissions(world.path(".liza/tokens/nobody-7"), std::fs::Permissions::from_mode(0o600))
+    plant(&world.path(".liza/tokens/ghost-7"), "secret\n");
+    std::fs::set_permissions(world.path(".liza/tokens/ghost-7"), std::fs::Permissions::from_mode(0o600))
         .expect("set");
-    mended(&world, "agent.stray_token");
+    found_and_fixed(&world, "agent.stray_token");
     let token = world.path(".liza/tokens/coder-1");
     let good = std::fs::read(&token).expect("a token");
     std::fs::write(&token, "another\n").expect("written");
@@ -516,10 +516,10 @@ fn tokens_and_agents_belong_together() {
 }
 
 #[test]
-fn what_git_may_see_of_liza() {
+fn doctor_keeps_liza_files_out_of_git() {
     let Scene { world, .. } = busy();
     std::fs::write(world.path(".git/info/exclude"), "# mine\n*.o").expect("written");
-    mended(&world, "git.exclude");
+    found_and_fixed(&world, "git.exclude");
     assert!(world.read(".git/info/exclude").starts_with("# mine\n*.o\n/.liza/\n"));
     world.git(&["add", "-f", ".liza/state.yaml"]);
     assert!(named(&world, "git.tracked").contains("state.yaml"));
@@ -528,7 +528,7 @@ fn what_git_may_see_of_liza() {
 }
 
 #[test]
-fn settings_that_endanger_the_work_are_named() {
+fn dangerous_git_settings_are_named() {
     let Scene { world, .. } = busy();
     for (key, value) in [
         ("gc.pruneExpire", "now"),
@@ -577,7 +577,7 @@ fn an_old_git_or_none_is_named() {
 }
 
 #[test]
-fn disk_and_clock_are_looked_at() {
+fn doctor_checks_disk_space_and_clock() {
     let Scene { world, .. } = busy();
     found(&world, "machine.disk", &[("LIZA_TEST_FREE_BYTES", "1000000")]);
     assert!(findings(&world, &[], &[("LIZA_TEST_FREE_BYTES", "1000000000")]).is_empty());
@@ -590,7 +590,7 @@ fn disk_and_clock_are_looked_at() {
 }
 
 #[test]
-fn a_switch_for_nobody_is_named() {
+fn switch_for_unknown_id_is_named() {
     let Scene { world, .. } = busy();
     plant(&world.path(".liza/PAUSE-ghost"), "");
     std::fs::set_permissions(world.path(".liza/PAUSE-ghost"), std::fs::Permissions::from_mode(0o600))
@@ -601,7 +601,7 @@ fn a_switch_for_nobody_is_named() {
 }
 
 #[test]
-fn every_refused_edit_stays_until_somebody_has_seen_it() {
+fn refused_edits_stay_until_resume() {
     let Scene { world, .. } = busy();
     world.human(&["pause", "--reason", "for lunch"]).ok();
     for number in [7, 8] {
@@ -610,11 +610,11 @@ fn every_refused_edit_stays_until_somebody_has_seen_it() {
     }
     let looked = found(&world, "edit.refused", &[]);
     assert_eq!(codes(&looked), ["edit.refused", "edit.refused"]);
-    let told = |number: u32| {
+    let reported = |number: u32| {
         let line = format!("+  tier0_violations: {number}");
         looked.iter().any(|finding| finding["what"].as_str().expect("text").contains(&line))
     };
-    assert!(told(7) && told(8), "{looked:#?}");
+    assert!(reported(7) && reported(8), "{looked:#?}");
     world.human(&["resume"]).ok();
     assert!(findings(&world, &[], &[]).is_empty());
     let kept = std::fs::read_dir(world.path(".liza/edits")).expect("kept").count();
@@ -628,13 +628,13 @@ fn work_left_half_done_is_ended() {
     let ran = world.json_env(&reviewer, &["merge", "approved"], &[("LIZA_CRASH_AT", "merge.moved")]);
     assert_ne!(ran.exit, 0);
     world.human(&["verify"]).ok();
-    mended(&world, "intent.dead");
+    found_and_fixed(&world, "intent.dead");
     assert_eq!(world.status_of("approved"), "MERGED");
     world.task("next", &["n.sh"]);
     world.liza(&coder, &["task", "release", "working"]).ok();
     let ran = world.json_env(&coder, &["task", "claim", "next"], &[("LIZA_CRASH_AT", "claim.added")]);
     assert_ne!(ran.exit, 0);
     world.human(&["verify"]).ok();
-    mended(&world, "intent.dead");
+    found_and_fixed(&world, "intent.dead");
     assert_eq!(world.status_of("next"), "IDLE");
 }

@@ -1,4 +1,4 @@
-//! Sentences of the documents about roles, reviews and graphs, as a user who has read them tries them.
+//! Promises of the documents about roles, reviews and graphs, tried as a reader would try them.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn tree() -> Value {
 }
 
 #[test]
-fn document_subcontracts_are_planned_completed_and_shown() {
+fn subcontracts_are_planned_completed_and_shown() {
     let world = World::new();
     let added = world.json_stdin(&HUMAN, &["plan", "-"], &tree().to_string()).ok();
     assert_eq!(added.data()["status"], "DRAFT");
@@ -61,7 +61,7 @@ fn document_subcontracts_are_planned_completed_and_shown() {
     assert_eq!(world.show("SC-001")["inputs_from"], json!({"SC-000": ["docs/auth.md"]}));
     let text = world.human(&["task", "show", "SC-001"]).ok().stdout;
     assert!(text.contains("inputs from SC-000:\n  - docs/auth.md\n"), "{text}");
-    assert!(world.planner_told().contains("SC-000: merged as"), "the planner sees what was produced");
+    assert!(world.planner_prompt().contains("SC-000: merged as"), "the planner sees what was produced");
     world.sound();
 }
 
@@ -98,7 +98,7 @@ fn tags_do_not_lift_the_cap_of_a_coder() {
 }
 
 #[test]
-fn feedback_in_the_words_of_the_document_reaches_the_coder() {
+fn document_style_feedback_reaches_the_coder() {
     let world = World::new();
     let (coder, reviewer) =
         (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));
@@ -127,11 +127,15 @@ fn feedback_in_the_words_of_the_document_reaches_the_coder() {
             &feedback("request_changes", false),
         )
         .ok();
-    let told = world.liza(&coder, &["task", "show", "t1", "--feedback"]).ok().stdout;
-    assert!(told.contains("[i1] must fix critical auth.sh:42-57: SQL injection vulnerability"), "{told}");
+    let feedback_text = world.liza(&coder, &["task", "show", "t1", "--feedback"]).ok().stdout;
     assert!(
-        told.contains("query(?)") && told.contains("condition for approval: Fix the injection"),
-        "{told}"
+        feedback_text.contains("[i1] must fix critical auth.sh:42-57: SQL injection vulnerability"),
+        "{feedback_text}"
+    );
+    assert!(
+        feedback_text.contains("query(?)")
+            && feedback_text.contains("condition for approval: Fix the injection"),
+        "{feedback_text}"
     );
     // The same by flag.
     world.claim(&coder, "t1");
@@ -168,7 +172,7 @@ fn feedback_in_the_words_of_the_document_reaches_the_coder() {
 }
 
 #[test]
-fn handoff_carries_what_git_and_the_board_know() {
+fn handoff_lists_changed_files_and_warnings() {
     let world = World::new();
     let (coder, reviewer) =
         (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));
@@ -207,8 +211,11 @@ fn handoff_carries_what_git_and_the_board_know() {
     let warnings = package["warnings"].to_string();
     assert!(warnings.contains("that the branch lacks: `liza task sync t1`"), "{warnings}");
     assert!(warnings.contains("1 file not committed; kept as refs/liza/wip/t1/1"), "{warnings}");
-    let told = world.human(&["task", "show", "t1", "--feedback"]).ok().stdout;
-    assert!(told.contains("files changed:\n  - a.sh\n") && told.contains("warnings:"), "{told}");
+    let feedback_text = world.human(&["task", "show", "t1", "--feedback"]).ok().stdout;
+    assert!(
+        feedback_text.contains("files changed:\n  - a.sh\n") && feedback_text.contains("warnings:"),
+        "{feedback_text}"
+    );
     world.sound();
 }
 
@@ -232,7 +239,7 @@ fn review_show_names_gates_that_run_only_at_merge() {
 }
 
 #[test]
-fn changed_lines_are_judged_and_untested_items_listed() {
+fn coverage_of_changed_lines_lists_untested_items() {
     let world = World::bare_repo();
     world.write("src/old.sh", "old() { :; }\nold2() { :; }\n");
     world.commit_all("old");

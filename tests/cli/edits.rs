@@ -43,7 +43,7 @@ fn adopted(world: &World) -> Ran {
 }
 
 #[test]
-fn notes_limits_goal_and_texts_nobody_works_on_are_adopted() {
+fn edited_notes_limits_goal_and_texts_are_adopted() {
     let (world, _) = board();
     world
         .edit_state("human_notes: []", "human_notes:\n  - please use argparse, not click\n  - \"2nd: note\"");
@@ -123,7 +123,7 @@ fn layout_and_comments_alone_change_nothing() {
 }
 
 #[test]
-fn what_only_liza_may_change_is_refused_kept_and_undone() {
+fn forbidden_edit_is_refused_kept_and_undone() {
     let (world, _) = board();
     let whole = |from: &'static str, to: &'static str| {
         move |text: &str| {
@@ -144,7 +144,7 @@ fn what_only_liza_may_change_is_refused_kept_and_undone() {
         ("status", in_task("held", "status: WORKING", "status: IDLE")),
         ("assigned_to", in_task("held", "assigned_to: coder-1", "assigned_to: reviewer-1")),
         ("epoch", in_task("held", "epoch: 1", "epoch: 9")),
-        ("title", in_task("held", "title: held", "title: changed while somebody works on it")),
+        ("title", in_task("held", "title: held", "title: changed while an agent works on it")),
         ("implementers", in_task("done", "implementers:\n      - coder-1\n", "implementers: []\n")),
         ("review_commit", in_task("done", "review_commit: ", "review_commit: 0000")),
         ("history", in_task("done", "event: submitted", "event: created")),
@@ -193,7 +193,7 @@ fn what_only_liza_may_change_is_refused_kept_and_undone() {
 }
 
 #[test]
-fn a_command_that_is_refused_still_deals_with_the_edit() {
+fn refused_command_still_settles_the_edit() {
     let (world, _) = board();
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
     let ran = world.human(&["task", "finalize", "idle"]).exits(1);
@@ -213,7 +213,7 @@ fn finding(world: &World, code: &str) -> serde_json::Value {
 }
 
 #[test]
-fn a_refusal_says_what_is_wrong_with_the_edit_and_what_is_dropped_with_it() {
+fn edit_refusal_names_cause_and_dropped_parts() {
     let (world, _) = board();
     // A place that may be edited, with a value that is not possible, beside one that would have been adopted.
     world.edit_state("lease_seconds: 1800", "lease_seconds: 5");
@@ -244,7 +244,7 @@ fn a_refusal_says_what_is_wrong_with_the_edit_and_what_is_dropped_with_it() {
 }
 
 #[test]
-fn doctor_says_once_what_would_become_of_an_edit() {
+fn doctor_says_once_what_an_edit_would_do() {
     let (world, _) = board();
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 7");
     let edited = world.state();
@@ -259,7 +259,7 @@ fn doctor_says_once_what_would_become_of_an_edit() {
 }
 
 #[test]
-fn the_difference_of_a_refused_edit_is_that_to_the_board_it_was_made_from() {
+fn refused_edit_diff_is_against_its_base_board() {
     let (world, _) = board();
     world.edit_state("tier0_violations: 0", "tier0_violations: 9");
     world.human(&["note", "x"]).exits(6);

@@ -22,11 +22,11 @@ fn init_never_writes_into_a_liza_yaml_that_is_there() {
         .take_while(|line| !line.is_empty())
         .map(|line| format!("{line}\n"))
         .collect();
-    // As they are printed they can be put there.
+    // The printed gates can be pasted into liza.yaml.
     world.write("liza.yaml", &format!("{own}{lines}"));
     let error = world.refused(&HUMAN, &bless("test", "a1b2c3d4", "x"), 1, "refused.value");
     assert!(error["message"].as_str().unwrap().contains("its adapter is cargo-test"), "{error}");
-    // Where people have decided, nothing is proposed.
+    // Where liza.yaml has gates, nothing is proposed.
     let world = World::bare_repo();
     world.write("Cargo.toml", "[package]\nname = \"x\"\n");
     world.write("liza.yaml", REPLAY);
@@ -35,7 +35,7 @@ fn init_never_writes_into_a_liza_yaml_that_is_there() {
 }
 
 #[test]
-fn links_and_pipes_in_the_root_are_passed_over_by_the_proposal() {
+fn gate_proposal_ignores_links_and_pipes() {
     let world = World::bare_repo();
     std::os::unix::fs::symlink("/etc/passwd", world.path("Cargo.toml")).unwrap();
     let pipe = world.path("Makefile");
@@ -45,7 +45,7 @@ fn links_and_pipes_in_the_root_are_passed_over_by_the_proposal() {
 }
 
 #[test]
-fn a_gate_that_makes_no_sense_is_named_before_anything_is_done() {
+fn invalid_gate_is_refused_by_name() {
     let world = World::new();
     for (gates, wanted) in [
         ("[{name: a b, command: x}]", "gate `a b`: a name is"),
@@ -96,7 +96,7 @@ fn commit_config(world: &World, text: &str) {
 }
 
 #[test]
-fn a_person_says_which_hash_is_right_and_the_board_keeps_it() {
+fn board_keeps_the_hash_a_person_blesses() {
     let world = World::new();
     commit_config(&world, REPLAY);
     let data = world.json(&HUMAN, &bless("replay", "sha256:A1B2C3D4", "first trace")).ok().data();
@@ -119,7 +119,7 @@ fn a_person_says_which_hash_is_right_and_the_board_keeps_it() {
 }
 
 #[test]
-fn a_blessing_is_refused_where_it_means_nothing() {
+fn bless_without_a_hash_gate_is_refused() {
     let world = World::new();
     let error = world.refused(&HUMAN, &bless("replay", "a1b2c3d4", "x"), 1, "refused.value");
     assert!(error["message"].as_str().unwrap().contains("has no gate `replay`"), "{error}");
@@ -129,14 +129,14 @@ fn a_blessing_is_refused_where_it_means_nothing() {
     assert!(error["hint"].as_str().unwrap().contains("replay"), "{error}");
     world.refused(&HUMAN, &bless("replay", "soon", "x"), 1, "refused.value");
     world.refused(&HUMAN, &bless("replay", "a1b2c3d4", " "), 1, "refused.incomplete");
-    world.refused(&HUMAN, &bless_task("nobody", "a1b2c3d4"), 1, "refused.unknown_task");
+    world.refused(&HUMAN, &bless_task("ghost", "a1b2c3d4"), 1, "refused.unknown_task");
     let coder = world.register("coder", "coder-1");
     world.refused(&coder, &bless("replay", "a1b2c3d4", "x"), 1, "refused.human_only");
     world.sound();
 }
 
 #[test]
-fn a_reviewer_blesses_the_work_of_others_and_it_lands_with_it() {
+fn reviewers_blessed_hash_lands_with_the_task() {
     let world = World::new();
     commit_config(&world, REPLAY);
     let coder = world.register_roles(&["coder", "code_reviewer"], "both-1");
@@ -152,7 +152,7 @@ fn a_reviewer_blesses_the_work_of_others_and_it_lands_with_it() {
     let state = world.state();
     assert!(state.contains("hash: bbbbbbbb") && !state.contains("hash: aaaaaaaa"), "{state}");
     world.refused(&reviewer, &bless_task("t1", "cccccccc"), 1, "refused.transition");
-    // What was said of work that is given up goes with it.
+    // The blessed hash of an abandoned task is removed.
     world.task("t2", &["other.sh"]);
     world.human(&bless_task("t2", "dddddddd")).ok();
     assert!(world.state().contains("hash: dddddddd"));
@@ -162,7 +162,7 @@ fn a_reviewer_blesses_the_work_of_others_and_it_lands_with_it() {
 }
 
 #[test]
-fn an_expectation_typed_into_the_board_is_not_adopted() {
+fn hash_edited_into_the_board_is_refused() {
     let world = World::new();
     commit_config(&world, REPLAY);
     world.human(&bless("replay", "aaaaaaaa", "first")).ok();

@@ -1,4 +1,4 @@
-//! Collection: only with proof, and what did not land is never let go.
+//! `liza gc`: branches are deleted only with proof that they landed; other work is kept.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn decision<'d>(data: &'d Value, name: &str) -> &'d Value {
 }
 
 #[test]
-fn what_landed_is_collected_with_its_proof() {
+fn gc_deletes_merged_branches_with_proof() {
     let world = World::new();
     let (one, _, reviewer) = team(&world);
     world.merge_task(&one, &reviewer, "t1", "a.sh", "echo a\n");
@@ -78,7 +78,7 @@ fn what_landed_is_collected_with_its_proof() {
 }
 
 #[test]
-fn work_that_did_not_land_is_kept_as_an_attempt() {
+fn gc_keeps_unmerged_work_as_an_attempt() {
     let world = World::new();
     let (one, _, _) = team(&world);
     world.task("t1", &["a.sh", "tests/"]);
@@ -112,7 +112,7 @@ fn work_that_did_not_land_is_kept_as_an_attempt() {
 }
 
 #[test]
-fn the_same_patches_and_the_same_tree_are_proof_too() {
+fn gc_accepts_same_patches_or_tree_as_proof() {
     let world = World::new();
     let (one, _, _) = team(&world);
     for id in ["picked", "lost"] {
@@ -137,7 +137,7 @@ fn the_same_patches_and_the_same_tree_are_proof_too() {
 }
 
 #[test]
-fn branches_that_liza_did_not_make_are_left_alone() {
+fn gc_leaves_foreign_branches_alone() {
     let world = World::new();
     let (one, _, reviewer) = team(&world);
     world.git(&["branch", "task/unheard-of", "main"]);
@@ -153,7 +153,7 @@ fn branches_that_liza_did_not_make_are_left_alone() {
 }
 
 #[test]
-fn old_trash_goes_and_nothing_from_the_future() {
+fn gc_deletes_old_trash_only() {
     let world = World::new();
     let (one, _, reviewer) = team(&world);
     for (id, file) in [("t1", "a.sh"), ("t2", "b.sh")] {
@@ -178,7 +178,7 @@ fn old_trash_goes_and_nothing_from_the_future() {
 }
 
 #[test]
-fn collecting_may_die_anywhere() {
+fn gc_may_die_anywhere() {
     for point in ["gc.pruned", "gc.kept", "gc.refs", "trash.going"] {
         let world = World::new();
         let (one, _, reviewer) = team(&world);

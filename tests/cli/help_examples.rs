@@ -287,7 +287,6 @@ fn idle() -> Stage {
     stage
 }
 
-/// One task, and agents that see to it.
 /// A session of a coder has ended.
 fn recorded() -> Stage {
     let stage = working();

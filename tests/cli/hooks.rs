@@ -1,4 +1,4 @@
-//! Git hooks: installed beside whatever is there, refusing what must not happen, and never in anybody's way otherwise.
+//! Git hooks: installed beside whatever is there, refusing what must not happen, and allowing everything else.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -58,7 +58,7 @@ fn commit_as(world: &World, who: &Who, dir: &Path, file: &str) -> Ran {
 }
 
 #[test]
-fn blocks_go_before_what_is_there_and_leave_no_trace() {
+fn hook_lines_come_first_and_leave_no_trace() {
     let world = World::new();
     let notes = world.home().join("notes");
     let note = |name: &str| format!("echo {name} >> '{}'\n", notes.display());
@@ -92,21 +92,21 @@ fn blocks_go_before_what_is_there_and_leave_no_trace() {
 
     world.write("a.txt", "a\n");
     world.commit_all("with hooks");
-    let told = std::fs::read_to_string(&notes).expect("notes");
-    assert!(told.contains("mine") && told.contains("linked"), "{told}");
+    let noted = std::fs::read_to_string(&notes).expect("notes");
+    assert!(noted.contains("mine") && noted.contains("linked"), "{noted}");
     assert!(
-        told.lines().any(|line| line.trim().parse::<u32>().is_ok_and(|lines| lines > 0)),
-        "it is fed: {told}"
+        noted.lines().any(|line| line.trim().parse::<u32>().is_ok_and(|lines| lines > 0)),
+        "it is fed: {noted}"
     );
 
     world.human(&["hooks", "uninstall"]).ok();
     assert_eq!(listing(&world.path(".git/hooks")), before);
     let nothing = world.human(&["hooks", "uninstall"]).ok();
-    assert!(nothing.stdout.contains("no hook of liza's"), "{}", nothing.stdout);
+    assert!(nothing.stdout.contains("no git hook of liza"), "{}", nothing.stdout);
 }
 
 #[test]
-fn a_hook_that_did_not_run_does_not_begin_to() {
+fn inactive_hook_stays_inactive() {
     let world = World::new();
     script(&hook(&world, "pre-commit"), "#!/bin/sh\nexit 1\n", 0o644);
     let before = listing(&world.path(".git/hooks"));
@@ -118,7 +118,7 @@ fn a_hook_that_did_not_run_does_not_begin_to() {
 }
 
 #[test]
-fn a_refusal_of_the_hook_that_was_there_still_counts() {
+fn refusal_of_existing_hook_still_counts() {
     let world = World::new();
     script(&hook(&world, "pre-commit"), "#!/usr/bin/env python3\nimport sys\nsys.exit(1)\n", 0o755);
     script(&hook(&world, "commit-msg"), "#!/bin/sh\ngrep -q ticket \"$1\"\n", 0o755);
@@ -131,7 +131,7 @@ fn a_refusal_of_the_hook_that_was_there_still_counts() {
 
 /// Programs that many hooks link to tell by their name which one they are.
 #[test]
-fn a_linked_dispatcher_keeps_its_name_and_other_languages_their_first_line() {
+fn install_keeps_hook_names_and_first_lines() {
     let world = World::new();
     let notes = world.home().join("notes");
     let dispatcher = hook(&world, "_run.sh");
@@ -150,7 +150,7 @@ fn a_linked_dispatcher_keeps_its_name_and_other_languages_their_first_line() {
 }
 
 #[test]
-fn lines_that_somebody_adds_to_our_file_stay_and_the_earlier_hook_is_named() {
+fn uninstall_keeps_lines_added_to_the_hook() {
     let world = World::new();
     script(&hook(&world, "pre-commit"), "#!/usr/bin/env python3\n", 0o755);
     world.human(&["hooks", "install"]).ok();
@@ -167,7 +167,7 @@ fn lines_that_somebody_adds_to_our_file_stay_and_the_earlier_hook_is_named() {
 }
 
 #[test]
-fn a_hook_of_somebodys_own_is_never_fired() {
+fn status_never_runs_the_users_hook() {
     let world = World::new();
     let note = world.home().join("fired");
     let own = format!("#!/bin/sh\n# inicializa y normaliza\ntouch '{}'\n", note.display());
@@ -188,7 +188,7 @@ fn agents_do_not_touch_hooks() {
 
 /// Every ordinary way of moving a branch.
 #[test]
-fn ordinary_moves_of_the_integration_branch_are_refused() {
+fn hook_refuses_moves_of_integration() {
     let world = with_hooks();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     world.merge_task(&coder, &reviewer, "t0", "zero.sh", "echo zero\n");
@@ -278,9 +278,9 @@ fn a_branch_renamed_onto_integration_is_not_lost() {
     world.git(&["status"]);
 }
 
-/// The ways past a hook: each moves the branch, and each is noticed by `verify` and by whatever would go on from there.
+/// The ways past a hook: each moves the branch, and `verify` and every command that would build on the branch notice it.
 #[test]
-fn what_gets_past_the_hook_is_noticed_and_halts_the_work() {
+fn move_past_the_hook_stops_later_commands() {
     let world = with_hooks();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     world.approved(&coder, &reviewer, "ready", "ready.sh", "echo ready\n");
@@ -362,7 +362,7 @@ fn what_gets_past_the_hook_is_noticed_and_halts_the_work() {
 }
 
 #[test]
-fn doctor_tells_of_hooks_that_do_not_fire() {
+fn doctor_reports_hooks_that_do_not_run() {
     let world = with_hooks();
     world.human(&["doctor"]).ok();
     script(&hook(&world, "pre-push"), "#!/bin/sh\n", 0o755);
@@ -374,7 +374,7 @@ fn doctor_tells_of_hooks_that_do_not_fire() {
 }
 
 #[test]
-fn a_detour_over_another_name_is_refused() {
+fn hook_refuses_moves_under_another_ref_name() {
     let world = with_hooks();
     let head = world.git(&["rev-parse", "integration"]);
     world.write("more.txt", "more\n");
@@ -383,14 +383,14 @@ fn a_detour_over_another_name_is_refused() {
     let ran = world.git_as(&HUMAN, &world.root, &["update-ref", "refs/heads/alias", "main"], &[]);
     assert_ne!(ran.exit, 0);
     assert_eq!(world.git(&["rev-parse", "integration"]), head);
-    // Another branch is nobody's business.
+    // Another branch may be moved freely.
     world.git(&["branch", "integration2"]);
     world.git(&["branch", "-f", "integration2", "main~1"]);
 }
 
 /// The board named in the environment is not the one the hook stands in.
 #[test]
-fn the_environment_leads_no_hook_astray() {
+fn hooks_ignore_hostile_environment() {
     let (world, other) = (with_hooks(), World::new());
     world.write("more.txt", "more\n");
     world.commit_all("more");
@@ -400,7 +400,7 @@ fn the_environment_leads_no_hook_astray() {
         ("LIZA_DIR", elsewhere.to_str().unwrap()),
         ("LIZA_HOOK_PROBE", "/dev/null"),
         ("LIZA_HOOK_TIMEOUT", "0"),
-        ("LIZA_AGENT_ID", "nobody"),
+        ("LIZA_AGENT_ID", "ghost"),
     ] {
         let ran = world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &[env]);
         assert_ne!(ran.exit, 0, "{env:?}");
@@ -409,7 +409,7 @@ fn the_environment_leads_no_hook_astray() {
 }
 
 #[test]
-fn housekeeping_and_everything_liza_does_pass() {
+fn hooks_allow_git_housekeeping_and_liza() {
     let world = with_hooks();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     // The commits of this story show who makes them.
@@ -455,7 +455,7 @@ fn housekeeping_and_everything_liza_does_pass() {
 }
 
 #[test]
-fn a_commit_in_a_worktree_needs_checkpoint_lease_and_scope() {
+fn commit_needs_checkpoint_lease_and_scope() {
     let world = with_hooks();
     let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     world.task("t1", &["src/", "tests/"]);
@@ -482,7 +482,7 @@ fn a_commit_in_a_worktree_needs_checkpoint_lease_and_scope() {
     // The holder by name alone: git run by liza does not get the token.
     let named = Who { id: coder.id.clone(), token: None };
     commit_as(&world, &named, &worktree, "src/b.sh").ok();
-    // And who says nothing: tools scrub the environment of what they run.
+    // And a caller without identity: tools scrub the environment of the commands they run.
     super::support::write(&worktree, "src/b.sh", "echo again\n");
     world.git_as(&HUMAN, &worktree, &["commit", "-q", "-am", "silent"], &[]).ok();
     // Only some of what is staged: the index git commits is the one looked at.
@@ -494,7 +494,7 @@ fn a_commit_in_a_worktree_needs_checkpoint_lease_and_scope() {
 }
 
 #[test]
-fn dead_places_and_sealed_checkouts_take_no_commit() {
+fn old_worktrees_and_reviews_take_no_commit() {
     let world = with_hooks();
     let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     let reviewer = world.register("code_reviewer", "rev-1");
@@ -510,7 +510,7 @@ fn dead_places_and_sealed_checkouts_take_no_commit() {
         .to_owned();
     let sealed = commit_as(&world, &reviewer, Path::new(&checkout), "src/fix.sh").exits(1);
     assert!(sealed.stderr.contains("only shows a commit"), "{}", sealed.stderr);
-    // Handed on to somebody else: the first place is dead.
+    // Claimed by another agent: the first worktree is no longer used.
     world.task("t2", &["b/"]);
     let first = world.claim(&coder, "t2");
     world.liza(&coder, &["task", "release", "t2"]).ok();
@@ -519,7 +519,7 @@ fn dead_places_and_sealed_checkouts_take_no_commit() {
     let dead = commit_as(&world, &coder, &first, "b/x.sh").exits(1);
     assert!(dead.stderr.contains("former worktree"), "{}", dead.stderr);
     commit_as(&world, &HUMAN, &first, "b/y.sh").exits(1);
-    // Given back and taken by nobody: there is no lease to work under.
+    // Released and claimed by no agent: there is no lease to work under.
     world.liza(&other, &["task", "release", "t2"]).ok();
     let idle = commit_as(&world, &HUMAN, &second, "b/z.sh").exits(1);
     assert!(idle.stderr.contains("IDLE"), "{}", idle.stderr);
@@ -551,14 +551,14 @@ fn a_broken_board_stops_commits_in_worktrees_only() {
     assert!(ran.stderr.contains("doctor"), "{}", ran.stderr);
     let main = commit_as(&world, &HUMAN, &world.root, "a.txt").ok();
     assert!(main.stderr.contains("the board needs care"), "{}", main.stderr);
-    // Housekeeping goes on, and nothing moves while nobody can tell what may.
+    // Housekeeping goes on, and integration does not move while the board cannot be read.
     world.git(&["pack-refs", "--all"]);
     world.git(&["gc", "-q"]);
     world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &[]).exits(128);
 }
 
 #[test]
-fn trailers_of_lizas_own_are_not_for_others() {
+fn hook_refuses_forged_liza_trailers() {
     let world = with_hooks();
     for message in ["x\n\nLiza-Task: t1", "x\n\nliza-gates: all"] {
         let ran = world
@@ -572,7 +572,7 @@ fn trailers_of_lizas_own_are_not_for_others() {
 }
 
 #[test]
-fn task_branches_are_not_pushed_unless_people_say_so() {
+fn task_branch_push_needs_permission() {
     let world = with_hooks();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     let remote = world.home().join("remote.git");
@@ -592,7 +592,7 @@ fn task_branches_are_not_pushed_unless_people_say_so() {
     }
     assert_eq!(world.git_in(Path::new(remote), &["for-each-ref"]), "");
     world.git(&["push", "-q", remote, "main", "integration"]);
-    // What has landed may go by any name.
+    // Merged commits may be pushed under any name.
     commit_as(&world, &coder, &worktree, "tests/test_a.sh").ok();
     let sha = world.json(&coder, &["task", "submit", "t1"]).ok().data()["review_commit"]
         .as_str()
@@ -608,7 +608,7 @@ fn task_branches_are_not_pushed_unless_people_say_so() {
 }
 
 #[test]
-fn without_liza_the_branch_stays_and_the_rest_passes() {
+fn hooks_without_liza_protect_only_integration() {
     let world = with_hooks();
     world.write("more.txt", "more\n");
     world.commit_all("more");
@@ -648,7 +648,7 @@ fn without_liza_the_branch_stays_and_the_rest_passes() {
 }
 
 #[test]
-fn a_probe_tells_whether_git_runs_them() {
+fn hooks_status_probes_whether_git_runs_them() {
     let world = World::new();
     assert_eq!(status(&world)["active"], false);
     world.human(&["hooks", "install"]).ok();
@@ -676,7 +676,7 @@ fn a_probe_tells_whether_git_runs_them() {
 }
 
 #[test]
-fn what_others_own_is_left_alone() {
+fn install_leaves_hooks_of_managers_alone() {
     let cases: [(&str, &str, &str); 4] = [
         ("lefthook", "pre-commit", "#!/bin/sh\ncall_lefthook() { :; }\n"),
         (
@@ -711,7 +711,7 @@ fn what_others_own_is_left_alone() {
 }
 
 #[test]
-fn a_hooks_path_of_somebodys_own_is_left_alone_and_the_lines_work() {
+fn custom_hooks_path_is_left_alone() {
     for path in [".githooks", ".husky/_"] {
         let world = World::new();
         let dir = world.path(path);
@@ -726,7 +726,7 @@ fn a_hooks_path_of_somebodys_own_is_left_alone_and_the_lines_work() {
         assert!(listing(&dir).is_empty(), "{path}");
         assert!(!hook(&world, "pre-commit").exists(), "{path}");
         assert_eq!(status(&world)["active"], false);
-        // A person does as told.
+        // A person adds the printed lines.
         let liza = env!("CARGO_BIN_EXE_liza");
         for name in NAMES {
             script(
@@ -771,7 +771,7 @@ fn init_installs_hooks_only_when_asked() {
 
 /// Entries for the pre-commit framework do what the hooks do.
 #[test]
-fn entries_for_the_framework_run() {
+fn pre_commit_framework_entries_run() {
     let world = World::new();
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".pre-commit-hooks.yaml"))
         .unwrap();

@@ -1,4 +1,4 @@
-//! Who is who: ids, incarnations, tokens, and what a token must never reach.
+//! Identity: ids, incarnations, tokens, and where a token must never appear.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ fn who(id: &str, token: &str) -> Who {
 }
 
 #[test]
-fn default_ids_are_the_role_and_the_next_free_number() {
+fn default_id_is_role_and_next_number() {
     let world = World::new();
     for (role, id) in [
         ("coder", "coder-1"),
@@ -77,7 +77,7 @@ fn shell_lines_can_be_evaluated() {
 }
 
 #[test]
-fn an_id_needs_its_token() {
+fn agent_id_needs_its_token() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");
@@ -107,14 +107,14 @@ fn an_id_needs_its_token() {
     let env = [("LIZA_AGENT_ID", "coder-1"), ("LIZA_AGENT_TOKEN_FILE", "/nonexistent")];
     let ran = world.json_env(&HUMAN, &["note", "x"], &env).exits(1);
     assert_eq!(ran.code(), "refused.identity");
-    // An agent makes no identities.
+    // An agent may not register agents.
     for fake in [&coder, &reviewer] {
         world.refused(fake, &["agent", "register", "--role", "code_reviewer"], 1, "refused.human_only");
     }
 }
 
 #[test]
-fn a_new_incarnation_ends_the_former_one() {
+fn new_incarnation_ends_the_former() {
     let world = World::new();
     let old = world.register("coder", "coder-1");
     world.task("t1", &["a/"]);
@@ -130,7 +130,7 @@ fn a_new_incarnation_ends_the_former_one() {
     ] {
         world.refused(&old, args, 1, "refused.identity");
     }
-    // Its lease counts as expired: the new one does not hold it, and anybody may take it.
+    // Its lease counts as expired: the new one does not hold it, and any coder may claim it.
     let ran = world.json(&new, &["task", "renew", "t1"]);
     assert_eq!(ran.exit, 3, "{}", ran.stdout);
     assert!(world.row("t1")["why"].as_str().unwrap().contains("taken over"), "{}", world.row("t1"));
@@ -140,7 +140,7 @@ fn a_new_incarnation_ends_the_former_one() {
 }
 
 #[test]
-fn the_same_agent_reborn_goes_on_in_its_worktree() {
+fn reregistered_agent_keeps_its_worktree() {
     let world = World::new();
     let old = world.register("coder", "coder-1");
     world.task("t1", &["a/"]);
@@ -153,7 +153,7 @@ fn the_same_agent_reborn_goes_on_in_its_worktree() {
 }
 
 #[test]
-fn retiring_frees_what_was_reserved() {
+fn retired_agents_reserved_task_is_claimable() {
     let world = World::new();
     let (one, two) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     let reviewer = world.register("code_reviewer", "reviewer-1");
@@ -204,7 +204,7 @@ fn concurrent_registrations_get_distinct_ids() {
 }
 
 #[test]
-fn a_token_is_nowhere_but_in_its_file() {
+fn token_is_only_in_its_file() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");

@@ -29,7 +29,7 @@ fn works(world: &World) {
 }
 
 #[test]
-fn a_plain_repository_gets_everything_the_design_names() {
+fn init_creates_every_documented_file() {
     let world = World::bare_repo();
     std::fs::remove_dir_all(world.path("specs")).unwrap();
     world.commit_all("no specs");
@@ -60,7 +60,7 @@ fn a_plain_repository_gets_everything_the_design_names() {
 }
 
 #[test]
-fn the_options_are_taken() {
+fn init_applies_its_options() {
     let world = World::bare_repo();
     world.write("docs/goal.md", "# Goal\n");
     let data =
@@ -96,7 +96,7 @@ fn bad_options_are_refused_and_leave_nothing() {
 }
 
 #[test]
-fn a_second_init_shows_what_is_there_and_changes_nothing() {
+fn second_init_shows_board_and_changes_nothing() {
     let world = World::new();
     world.task("t1", &["src/"]);
     let error = world.refused(&HUMAN, &["init", "Another goal"], 1, "refused.board_exists");
@@ -131,7 +131,7 @@ fn leftovers_of_a_board_are_refused() {
 }
 
 #[test]
-fn where_there_is_no_repository_it_says_what_to_do() {
+fn init_without_repository_says_what_to_do() {
     let world = World::bare_repo();
     let outside = world.home().join("plain");
     std::fs::create_dir(&outside).unwrap();
@@ -149,7 +149,7 @@ fn where_there_is_no_repository_it_says_what_to_do() {
 }
 
 #[test]
-fn a_repository_without_a_commit_is_told_to_make_one() {
+fn init_without_commit_asks_for_one() {
     let world = World::bare_repo();
     let unborn = world.home().join("unborn");
     std::fs::create_dir(&unborn).unwrap();
@@ -161,7 +161,7 @@ fn a_repository_without_a_commit_is_told_to_make_one() {
 }
 
 #[test]
-fn a_bare_repository_is_told_to_clone() {
+fn init_in_bare_repository_suggests_clone() {
     let world = World::bare_repo();
     let bare = world.home().join("bare.git");
     world.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
@@ -182,7 +182,7 @@ fn a_detached_head_stays_detached() {
 }
 
 #[test]
-fn from_a_linked_worktree_or_a_subdirectory_the_board_is_in_the_main_root() {
+fn board_is_in_main_root_from_any_directory() {
     let world = World::bare_repo();
     let linked = world.home().join("linked");
     world.git(&["worktree", "add", "-q", "-b", "side", linked.to_str().unwrap()]);
@@ -206,7 +206,7 @@ fn from_a_linked_worktree_or_a_subdirectory_the_board_is_in_the_main_root() {
 }
 
 #[test]
-fn the_board_is_also_found_by_flag_and_variable() {
+fn board_is_found_by_flag_or_variable() {
     let world = World::new();
     let board = world.path(".liza");
     let elsewhere = world.home();
@@ -219,7 +219,7 @@ fn the_board_is_also_found_by_flag_and_variable() {
 }
 
 #[test]
-fn paths_with_spaces_quotes_and_other_letters() {
+fn init_works_in_paths_with_odd_characters() {
     let world = World::bare_repo();
     let odd = world.home().join("größe 東京 it's \"odd\" $HOME `x`");
     world.git(&["clone", "-q", ".", odd.to_str().unwrap()]);
@@ -289,7 +289,7 @@ fn a_shallow_clone_works() {
 }
 
 #[test]
-fn what_is_there_already_is_kept() {
+fn init_keeps_existing_files() {
     let world = World::bare_repo();
     world.git(&["branch", "integration"]);
     world.write("late.txt", "late\n");
@@ -448,7 +448,7 @@ fn hostile_git_variables_change_nothing() {
 }
 
 #[test]
-fn repositories_that_cannot_be_read_are_refused_by_name() {
+fn unsupported_repository_format_is_refused() {
     for (format, word) in [("--object-format=sha256", "sha256"), ("--ref-format=reftable", "refstorage")] {
         let world = World::bare_repo();
         let place = world.home().join("odd");
@@ -458,7 +458,7 @@ fn repositories_that_cannot_be_read_are_refused_by_name() {
             .finish()
             .expect("git runs");
         if !made.status.success() {
-            continue; // an older git does not know the format, so nobody can have such a repository
+            continue; // an older git does not know the format, so no user can have such a repository
         }
         std::fs::write(place.join("a"), "x").expect("a file");
         world.git_in(&place, &["add", "-A"]);

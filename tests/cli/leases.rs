@@ -1,4 +1,4 @@
-//! Leases: time alone transfers nothing, a new claim does, and whoever comes late writes into a dead place.
+//! Leases: time alone transfers nothing, a new claim does, and the late holder writes into a worktree that is no longer used.
 
 use serde_json::json;
 
@@ -28,7 +28,7 @@ fn an_expired_lease_is_taken_over_by_a_new_claim() {
     assert_eq!(second, world.path(".worktrees/t1.2"));
     assert!(!second.join("a.sh").exists(), "a takeover starts at the base");
     assert_eq!(world.git(&["rev-parse", "refs/liza/attempts/t1/1"]), late);
-    // The late writer is told, and nothing changes; its place is still there.
+    // The late writer is refused, and nothing changes; its worktree is still there.
     for args in [
         vec!["task", "renew", "t1"],
         vec!["task", "submit", "t1"],
@@ -41,7 +41,7 @@ fn an_expired_lease_is_taken_over_by_a_new_claim() {
         world.refused(&one, &args, 3, "stale.lease_lost");
     }
     assert!(first.join("a.sh").is_file());
-    // Whatever it still commits never lands.
+    // Commits of the late holder never land.
     world.write_and_commit(&first, &[("a.sh", "later still\n")]);
     world.checkpoint(&two, "t1", &["a.sh", "tests/x.sh"]);
     let commit = world.write_and_commit(&second, &[("a.sh", "mine\n"), ("tests/x.sh", "echo ok\n")]);
@@ -56,7 +56,7 @@ fn an_expired_lease_is_taken_over_by_a_new_claim() {
 }
 
 #[test]
-fn until_somebody_claims_the_holder_may_still_finish() {
+fn expired_holder_may_finish_until_next_claim() {
     let (world, one, _) = two_coders();
     let worktree = world.claim(&one, "t1");
     world.checkpoint(&one, "t1", &["a.sh"]);
@@ -107,13 +107,13 @@ fn any_command_of_the_holder_renews_its_lease() {
 }
 
 #[test]
-fn a_reviewers_lease_runs_out_too() {
+fn reviewers_lease_expires() {
     let (world, one, _) = two_coders();
     let (first, second) = (world.register("code_reviewer", "r1"), world.register("code_reviewer", "r2"));
     let commit = world.submit_work(&one, "t1", "a.sh", "x\n");
     world.liza(&first, &["review", "claim", "t1"]).ok();
     world.later(1700, &second, &["review", "claim", "t1"]).exits(3);
-    // Still the first one's as long as nobody took it.
+    // The first reviewer still holds it until another reviewer claims it.
     world.later(1900, &first, &["review", "renew", "t1"]).ok();
     world.later(3500, &second, &["review", "claim", "t1"]).exits(3);
     world.later(3800, &second, &["review", "claim", "t1"]).ok();
@@ -122,7 +122,7 @@ fn a_reviewers_lease_runs_out_too() {
 }
 
 #[test]
-fn the_wall_clock_has_no_say() {
+fn wall_clock_change_expires_no_lease() {
     let (world, one, two) = two_coders();
     world.claim(&one, "t1");
     for shift in ["-86400", "86400", "-1900", "1900", "-1000000000"] {
@@ -150,7 +150,7 @@ fn another_boot_ends_every_lease() {
     assert_eq!(data["epoch"], 2);
     assert!(worktree.join("a.sh").is_file(), "the former one's work stays");
     world.refused(&one, &["task", "renew", "t1"], 3, "stale.lease_lost");
-    // Without a rival its own agent goes on after a reboot as if nothing had been.
+    // If no other agent claims the task, its own agent goes on after a reboot.
     let (world, one, _) = two_coders();
     world.claim(&one, "t1");
     world.json_env(&one, &checkpoint_args("t1", &["a.sh", "tests/"], "echo ok", "ok"), &boot).ok();
@@ -195,7 +195,7 @@ fn a_stale_epoch_in_the_environment_is_fenced() {
 }
 
 #[test]
-fn one_of_many_wins_a_claim_and_the_losers_touch_nothing() {
+fn losers_of_a_claim_race_change_nothing() {
     let world = World::new();
     world.task("t1", &["a.sh"]);
     let coders: Vec<Who> = (1..=8).map(|n| world.register("coder", &format!("coder-{n}"))).collect();
@@ -224,7 +224,7 @@ fn one_of_many_wins_a_claim_and_the_losers_touch_nothing() {
 }
 
 #[test]
-fn a_reservation_ends_with_its_time() {
+fn unused_reservation_expires() {
     let (world, one, two) = two_coders();
     world.claim(&one, "t1");
     world.liza(&one, &["task", "block", "t1", "--reason", "r", "--question", "q"]).ok();
@@ -234,7 +234,7 @@ fn a_reservation_ends_with_its_time() {
 }
 
 #[test]
-fn a_blocked_task_gives_its_paths_back_after_a_while() {
+fn blocked_task_releases_paths_after_an_hour() {
     let (world, one, two) = two_coders();
     world.task("t2", &["a.sh"]);
     world.claim(&one, "t1");

@@ -1,4 +1,4 @@
-//! Locks: what is held and by whom, who waits for it, and how a person takes it back.
+//! Path locks: which agent holds which paths, which tasks wait for them, and how a person releases them.
 
 use serde_json::{Value, json};
 
@@ -21,13 +21,13 @@ fn locks(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn the_table_says_who_holds_what_since_when_and_until_when() {
+fn lock_list_shows_holder_and_times() {
     let world = World::new();
     assert_eq!(world.human(&["lock", "list"]).ok().stdout.trim(), "no paths are held");
     let (world, _, two) = scene();
     world.claim(&two, "t3");
     let rows = locks(&world);
-    let told: Vec<(&str, &str, &str, &str)> = rows
+    let listed: Vec<(&str, &str, &str, &str)> = rows
         .iter()
         .map(|row| {
             let text = |key: &str| row[key].as_str().unwrap();
@@ -35,7 +35,7 @@ fn the_table_says_who_holds_what_since_when_and_until_when() {
         })
         .collect();
     assert_eq!(
-        told,
+        listed,
         [
             ("one.md", "file", "t1", "coder-1"),
             ("other/*.sh", "pattern", "t3", "coder-2"),
@@ -68,7 +68,7 @@ fn the_table_says_who_holds_what_since_when_and_until_when() {
 }
 
 #[test]
-fn whoever_waits_for_a_path_is_told_for_whom_for_what_and_how_long() {
+fn overlap_refusal_names_holder_path_and_time() {
     let (world, _, two) = scene();
     let lease = world.row("t1")["lease_expires"].as_str().unwrap().to_owned();
     let row = world.row("t2");
@@ -98,7 +98,7 @@ fn whoever_waits_for_a_path_is_told_for_whom_for_what_and_how_long() {
 }
 
 #[test]
-fn a_person_takes_paths_back_and_the_late_agent_is_fenced() {
+fn lock_release_fences_the_agent() {
     for by_status in [false, true] {
         let (world, one, two) = scene();
         world.checkpoint(&one, "t1", &["one.md", "tests/test_t1.sh"]);
@@ -153,7 +153,7 @@ fn a_person_takes_paths_back_and_the_late_agent_is_fenced() {
         let last = task["history"].as_array().unwrap().last().unwrap().clone();
         assert_eq!(last["event"], "paths_given_back");
         assert_eq!(last["detail"], if by_status { "no reason given" } else { "it hangs" });
-        // The one who waited goes first; then whoever takes t1 up starts from what was committed.
+        // The waiting agent goes first; then the agent that claims t1 starts from what was committed.
         world.claim(&two, "t2");
         world.refused(&one, &["task", "claim", "t1"], 1, "refused.paths_overlap");
         world.human(&["task", "abandon", "t2", "--reason", "done with it"]).ok();
@@ -166,7 +166,7 @@ fn a_person_takes_paths_back_and_the_late_agent_is_fenced() {
 }
 
 #[test]
-fn what_cannot_be_taken_back_says_what_to_do_instead() {
+fn refused_lock_release_suggests_a_command() {
     let (world, one, _) = scene();
     let reviewer = world.register("code_reviewer", "reviewer-1");
     let release = |id: &'static str| ["lock", "release", id, "--reason", "why"];
@@ -198,7 +198,7 @@ fn what_cannot_be_taken_back_says_what_to_do_instead() {
 }
 
 #[test]
-fn taking_paths_back_is_one_request_however_often_it_is_typed() {
+fn repeated_lock_release_counts_once() {
     let (world, ..) = scene();
     let args = ["--request-id", "r1", "lock", "release", "t1", "--reason", "it hangs"];
     let first = world.json(&HUMAN, &args).ok().data();
@@ -207,9 +207,9 @@ fn taking_paths_back_is_one_request_however_often_it_is_typed() {
     assert_eq!(world.revision(), revision);
 }
 
-/// The agent of a runner: it carries its claim, so nothing it does after the release counts, whoever stops it first.
+/// The agent of a runner: it carries its claim, so nothing it does after the release counts, even before its runner stops it.
 #[test]
-fn an_agent_that_is_at_work_when_its_paths_are_taken_back_hands_nothing_in() {
+fn agent_cannot_submit_after_lock_release() {
     let world = team::scripted(
         r#"
         if [ -e "$OUT/ready" ]; then liza task block "$LIZA_TASK" --reason "not again" --question "why?"; exit 0; fi
@@ -241,7 +241,7 @@ fn an_agent_that_is_at_work_when_its_paths_are_taken_back_hands_nothing_in() {
 }
 
 #[test]
-fn a_wait_without_end_is_no_panic() {
+fn endless_next_wait_causes_no_panic() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt"]);

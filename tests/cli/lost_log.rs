@@ -1,4 +1,4 @@
-//! A log that is lost or broken while the board is whole: said truthfully, and begun anew if a person wants it.
+//! A log that is lost or broken while the board is whole: liza reports it, and refounds the log if a person wants it.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -72,7 +72,7 @@ fn scribbled_on(world: &World) {
 }
 
 #[test]
-fn a_lost_or_broken_log_is_refounded_and_everything_works_again() {
+fn doctor_refounds_a_lost_or_broken_log() {
     let cases: [(&str, Harm, &str, bool); 6] = [
         ("gone", gone, "log.lost", true),
         ("emptied", emptied, "log.lost", true),
@@ -116,15 +116,18 @@ fn a_lost_or_broken_log_is_refounded_and_everything_works_again() {
             serde_json::from_str(world.read(".liza/log.yaml").trim_end().strip_prefix("- ").unwrap())
                 .unwrap();
         assert_eq!((&record["prev"], &record["revision"]), (&"".into(), &(revision + 1).into()), "{name}");
-        let told = &record["do"]["refound_log"];
-        assert!(told["integration_head"].is_string() && told["reason"].is_string(), "{name}: {told}");
+        let recorded = &record["do"]["refound_log"];
+        assert!(
+            recorded["integration_head"].is_string() && recorded["reason"].is_string(),
+            "{name}: {recorded}"
+        );
         match left.filter(|left| !left.is_empty()) {
             Some(left) => {
-                let kept = format!(".liza/{}", told["kept"].as_str().expect("where it is kept"));
+                let kept = format!(".liza/{}", recorded["kept"].as_str().expect("where it is kept"));
                 assert_eq!(std::fs::read(world.path(&kept)).unwrap(), left, "{name}");
                 assert!(fixed["remedy"].as_str().unwrap().contains("log-until-"), "{name}: {fixed}");
             }
-            None => assert!(told["kept"].is_null(), "{name}: {told}"),
+            None => assert!(recorded["kept"].is_null(), "{name}: {recorded}"),
         }
         world.human(&["doctor"]).ok();
         world.sound();
@@ -144,7 +147,7 @@ fn a_lost_or_broken_log_is_refounded_and_everything_works_again() {
 }
 
 #[test]
-fn boards_since_the_refounding_can_be_made_again_and_of_earlier_ones_the_images() {
+fn boards_since_refounding_can_be_rebuilt() {
     let (world, _, _) = board();
     let before = world.revision();
     shortened(&world);
@@ -154,7 +157,7 @@ fn boards_since_the_refounding_can_be_made_again_and_of_earlier_ones_the_images(
     }
     let last = world.revision();
     let image = |revision: u64| world.path(&format!(".liza/images/{revision}.yaml"));
-    // With every image of since taken away, the last board of before and the log make them all.
+    // With every later image removed, the last earlier board and the log rebuild them all.
     for revision in before + 1..last {
         std::fs::remove_file(image(revision)).expect("an image");
     }
@@ -169,7 +172,7 @@ fn boards_since_the_refounding_can_be_made_again_and_of_earlier_ones_the_images(
     world.sound();
     world.human(&["doctor", "--restore", &(before + 1).to_string()]).ok();
     world.sound();
-    // Of those before only what is kept as an image.
+    // Earlier boards exist only as kept images.
     let earlier = before - 2;
     world.human(&["doctor", "--image", &earlier.to_string()]).ok();
     std::fs::remove_file(image(earlier)).expect("an image");
@@ -224,7 +227,7 @@ fn refounding_may_die_anywhere() {
 }
 
 #[test]
-fn a_merge_under_way_is_still_liza_s_after_the_refounding() {
+fn killed_merge_completes_after_refounding() {
     for point in ["merge.recorded", "merge.moved"] {
         let (world, _, reviewer) = board();
         let coder = world.register("coder", "coder-2");
@@ -246,7 +249,7 @@ fn a_merge_under_way_is_still_liza_s_after_the_refounding() {
 }
 
 #[test]
-fn a_branch_that_was_moved_meanwhile_is_not_made_right_by_it() {
+fn refounding_does_not_accept_moved_branch() {
     let (world, _, _) = board();
     gone(&world);
     let tree = world.git(&["rev-parse", "integration^{tree}"]);
@@ -258,7 +261,7 @@ fn a_branch_that_was_moved_meanwhile_is_not_made_right_by_it() {
 }
 
 #[test]
-fn board_and_log_damaged_together_are_not_glossed_over() {
+fn board_and_log_both_damaged_need_a_person() {
     let (world, _, _) = board();
     let (good, log, revision) = (world.state(), world.read(".liza/log.yaml"), world.revision());
     let newest = revision - 1;
@@ -303,7 +306,7 @@ fn a_resume_that_fails_leaves_the_switch() {
     world.human(&["resume"]).exits(6);
     assert!(world.path(".liza/PAUSE").is_file(), "still paused");
     write_log(&world, &log);
-    // Dying between the two gives the time twice and takes nothing away.
+    // A kill between the two steps adds the time twice and loses nothing.
     let output = world
         .liza_command(&HUMAN, &world.root, &["resume"])
         .env("LIZA_CRASH_AT", "resume.extended")
@@ -345,7 +348,7 @@ fn as_an_earlier_build_wrote_it(world: &World) {
 }
 
 #[test]
-fn journal_of_an_earlier_build_is_refused_and_begun_anew() {
+fn earlier_builds_journal_is_refounded() {
     for point in [None, Some("refound.image"), Some("refound.log")] {
         let (world, coder, reviewer) = board();
         let (now, revision) = (world.state(), world.revision());

@@ -20,7 +20,7 @@ impl Team {
         Self { world, one, two, reviewer }
     }
 
-    /// A file that both may change, on integration before anybody starts.
+    /// A file that both coders may change, on integration before they start.
     pub fn sharing(file: &str, text: &str) -> Self {
         let team = Self::new();
         team.world.write(file, text);
@@ -65,7 +65,7 @@ impl Team {
 }
 
 #[test]
-fn a_merge_commit_says_who_and_what() {
+fn merge_commit_names_task_and_reviewer() {
     let Team { world, one, reviewer, .. } = Team::new();
     let before = world.git(&["rev-parse", "integration"]);
     let commit = world.approved(&one, &reviewer, "t1", "a.sh", "echo a\n");
@@ -78,7 +78,7 @@ fn a_merge_commit_says_who_and_what() {
     for line in ["Liza-Task: t1", "Reviewed-by: reviewer-1", "Liza-Gates: none"] {
         assert!(trailers.contains(line), "{line} in {trailers}");
     }
-    // Nobody configured a git identity here.
+    // No git identity is configured here.
     assert_eq!(world.git(&["log", "-1", "--format=%an <%ae>", merge]), "Liza <liza@localhost>");
     let task = world.show("t1");
     assert_eq!((&task["status"], &task["merge"]["commit"]), (&json!("MERGED"), &json!(merge)));

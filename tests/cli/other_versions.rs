@@ -112,7 +112,7 @@ fn put_trash(world: &World) {
 }
 
 #[test]
-fn an_old_board_is_shown_and_never_changed() {
+fn version_1_board_is_read_only() {
     let world = mid_sprint();
     put_trash(&world);
     let before = files(&world);
@@ -160,7 +160,7 @@ fn an_old_board_is_shown_and_never_changed() {
 }
 
 #[test]
-fn what_an_old_board_says_is_shown_in_todays_words() {
+fn version_1_words_are_translated() {
     let world = mid_sprint();
     let states: Vec<String> =
         world.tasks().iter().map(|row| row["status"].as_str().expect("a state").to_owned()).collect();
@@ -255,7 +255,7 @@ fn a_sprint_under_way_goes_on_after_the_migration() {
         ("task-6", "SUPERSEDED"),
         // No approval is carried over.
         ("task-7", "READY_FOR_REVIEW"),
-        // Nothing in the repository bears it out.
+        // The repository has no commit that proves its merge.
         ("task-8", "BLOCKED"),
     ] {
         assert!(states.contains(&(id.to_owned(), state.to_owned())), "{id}: {states:?}");
@@ -289,7 +289,7 @@ fn a_sprint_under_way_goes_on_after_the_migration() {
     let worktree = world.claim(&coder, "task-3");
     assert_eq!(worktree, world.path(".worktrees/task-3"));
     assert!(worktree.join("unsaved.txt").exists() && worktree.join("payments.txt").exists());
-    // Rejected before: somebody else starts afresh, and what was there stays.
+    // Rejected before: another agent starts afresh, and the earlier work stays.
     let other = world.register("coder", "coder-9");
     let fresh = world.claim(&other, "task-2");
     assert_ne!(fresh, world.path(".worktrees/task-2"));
@@ -300,7 +300,7 @@ fn a_sprint_under_way_goes_on_after_the_migration() {
     world.sound();
 }
 
-/// Whatever the old board says about who did and who approved, nobody's own approval lands his work.
+/// Whatever the old board says about implementers and approvers, an implementer's approval lands nothing.
 #[test]
 fn an_implementers_own_approval_is_not_carried_over() {
     let world = World::bare_repo();
@@ -356,7 +356,7 @@ fn an_old_board_without_a_log_or_a_lease_says_so() {
     );
     std::fs::remove_file(world.path(".liza/log.yaml")).expect("removed");
     let ran = world.human(&["log"]).ok();
-    assert!(ran.stderr.contains("has no log"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("has no journal"), "{}", ran.stderr);
     let shown = world.human(&["task", "show", "t"]).ok().stdout;
     assert!(!shown.contains("1970") && !shown.contains("lease:"), "{shown}");
     assert!(world.human(&["status"]).ok().stdout.contains("coder-1"));
@@ -481,7 +481,7 @@ fn a_migration_may_die_anywhere() {
         }
         world.human(&["note", "after"]).ok();
         world.sound();
-        // What others could read of the old board is seen to by whoever mends next.
+        // The next `doctor --fix` takes the rights of other users to the old board's files away.
         world.human(&["doctor", "--fix"]).ok();
         world.human(&["doctor"]).ok();
     }
@@ -535,7 +535,7 @@ fn newer() -> World {
         .state()
         .replacen("version: 2\n", "version: 3\n", 1)
         .replacen("goal:\n", "oracle:\n  says: \"wait\"\ngoal:\n  mood: good\n", 1)
-        .replacen("    status: IDLE\n", "    status: PARKED\n    parked_by: nobody\n", 1)
+        .replacen("    status: IDLE\n", "    status: PARKED\n    parked_by: ghost\n", 1)
         .replacen("    title: t1\n", "    title: t1\n    colour: blue\n", 1);
     let log = world.read(".liza/log.yaml")
         + "- {\"revision\":99,\"at\":{\"wall\":\"2026-01-20T15:30:00Z\"},\"by\":\"human\",\"do\":{\"consult_oracle\":{\"task\":\"t2\"}},\"seal\":1}\n";
@@ -548,7 +548,7 @@ fn newer() -> World {
 #[test]
 fn a_newer_board_is_shown_and_never_changed() {
     let world = newer();
-    world.write(".liza/PAUSE", "somebody paused it\n");
+    world.write(".liza/PAUSE", "a person paused it\n");
     put_trash(&world);
     let before = files(&world);
     for args in [
@@ -602,7 +602,7 @@ fn records_of_a_newer_liza_are_shown() {
 }
 
 #[test]
-fn a_migration_that_dies_over_the_users_files_leaves_none_half_written() {
+fn killed_migration_leaves_no_half_written_file() {
     let world = old(FRESH);
     world.dies_at("init.file", &HUMAN, &["doctor", "--fix"]);
     assert!(!world.path("liza.yaml").exists(), "half a file would stop every command");

@@ -3,7 +3,7 @@
 use crate::support::{HUMAN, World};
 
 #[test]
-fn an_overseer_that_cannot_be_meant_is_refused_by_name() {
+fn invalid_overseer_setting_is_refused_by_name() {
     let world = World::new();
     for (said, wanted) in [
         ("check_interval_seconds: 0", "`overseer.check_interval_seconds` is 0"),

@@ -67,7 +67,7 @@ fn says(ran: &Ran, words: &[&str]) {
 }
 
 #[test]
-fn agents_go_on_and_a_persons_command_applies() {
+fn agents_continue_and_person_applies_edits() {
     let scene = scene();
     let world = &scene.world;
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 50");
@@ -108,14 +108,14 @@ fn resume_watch_and_doctor_settle_edits() {
 }
 
 #[test]
-fn what_only_liza_may_change_is_refused_without_pause() {
+fn forbidden_edit_is_refused_without_pause() {
     let scene = scene();
     let world = &scene.world;
     world.edit_state("tier0_violations: 0", "tier0_violations: 7");
     let edit = set_aside(&scene);
     let ran = world.human(&["note", "go on"]).ok();
     says(&ran, &["not applied", "only liza changes circuit_breaker"]);
-    assert!(!world.path(".liza/PAUSE").exists(), "an edit that was set aside stops nobody");
+    assert!(!world.path(".liza/PAUSE").exists(), "an edit that was set aside pauses no agent");
     assert!(world.state().contains("tier0_violations: 0\n"));
     assert!(in_dir(world, ".liza/edits").contains(&format!("refused-{edit}")));
     let doctor = world.human(&["doctor"]).exits(1);
@@ -141,7 +141,7 @@ fn typed_note_wakes_the_planner_and_is_no_answer() {
     assert!(inbox.contains("typed into state.yaml") && inbox.contains("use argparse"), "{inbox}");
     world.liza(&scene.planner, &["inbox", "--done", "note-1"]).ok();
     assert!(wake(&scene).is_null());
-    // The word of a person makes an answer of it, even after the planner has dealt with it.
+    // A person's command makes the note an answer, even after the planner has processed it.
     world.human(&["task", "add", "--id", "other", "--title", "another"]).ok();
     assert_eq!(
         (&wake(&scene)["trigger"], &wake(&scene)["about"]),
@@ -226,7 +226,7 @@ fn several_edits_are_settled_in_their_order() {
 }
 
 #[test]
-fn edit_of_an_older_board_changes_only_what_was_typed() {
+fn edit_of_older_board_applies_only_its_change() {
     let scene = scene();
     let world = &scene.world;
     let old = world.state();
@@ -249,7 +249,7 @@ fn edit_of_an_older_board_changes_only_what_was_typed() {
 }
 
 #[test]
-fn pending_file_that_was_changed_or_planted_is_not_applied() {
+fn tampered_pending_edit_is_not_applied() {
     let scene = scene();
     let world = &scene.world;
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
@@ -300,7 +300,7 @@ fn refused_command_says_what_became_of_edits() {
     set_aside(&scene);
     let ran = world.human(&["task", "finalize", "held"]).exits(1);
     says(&ran, &["adopted", "config.max_review_cycles: 5 -> 6"]);
-    // By a look that is refused before anything is done.
+    // A refused reading command settles the edit, too.
     world.edit_state("max_review_cycles: 6", "max_review_cycles: 7");
     set_aside(&scene);
     let ran = world.human(&["review", "approve", "held", "--commit", "0123456789"]);
@@ -311,7 +311,7 @@ fn refused_command_says_what_became_of_edits() {
 }
 
 #[test]
-fn so_many_edits_wait_and_no_more() {
+fn number_of_pending_edits_is_limited() {
     let scene = scene();
     let world = &scene.world;
     for number in 0..40 {
@@ -337,10 +337,10 @@ fn so_many_edits_wait_and_no_more() {
 }
 
 #[test]
-fn edited_board_makes_nobody_a_person() {
+fn edited_board_grants_no_person_rights() {
     let scene = scene();
     let world = &scene.world;
-    // Whom the file calls agents is not who they are.
+    // The edited file does not decide who is an agent.
     let text = world.state();
     let at = text.find("agents:\n").unwrap();
     let end = at + text[at..].find("\nintents:").unwrap();
@@ -352,7 +352,7 @@ fn edited_board_makes_nobody_a_person() {
 }
 
 #[test]
-fn killed_command_leaves_an_edit_that_is_dealt_with_once() {
+fn edit_of_killed_command_is_settled_once() {
     for (point, by_person) in
         [("edit.kept", false), ("edit.set-aside", false), ("edit.applied", true), ("edit.refused", true)]
     {
@@ -380,7 +380,7 @@ fn killed_command_leaves_an_edit_that_is_dealt_with_once() {
 }
 
 #[test]
-fn full_stop_of_saving_is_waited_for() {
+fn half_saved_board_is_left_for_doctor() {
     let scene = scene();
     let world = &scene.world;
     // An editor that has emptied the file and not yet written it again.

@@ -16,7 +16,7 @@ fn task(id: &str, more: &str) -> String {
     format!("  - {{id: {id}, title: Do {id}, spec_ref: specs/vision.md, {more}}}\n")
 }
 
-/// Beside what the repository says to the paths, which is tested in by_hand.rs.
+/// Without the checks of paths against the repository, which are tested in defaults_and_typos.rs.
 fn codes(data: &Value) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     data["findings"]
@@ -38,7 +38,7 @@ fn row(severity: &str, code: &str, task: &str) -> (String, String, String) {
 }
 
 #[test]
-fn a_good_plan_shows_its_groups_and_its_critical_path() {
+fn plan_check_shows_groups_and_critical_path() {
     let world = World::new();
     let good = "done_when: [\"`sh run.sh` prints `ok`\"], timebox_minutes: 8";
     let plan = format!(
@@ -60,7 +60,7 @@ fn a_good_plan_shows_its_groups_and_its_critical_path() {
 }
 
 #[test]
-fn everything_that_plan_would_refuse_is_said_at_once() {
+fn plan_check_lists_all_errors_at_once() {
     let world = World::new();
     let fine = "done_when: [prints 1]";
     let plan = format!(
@@ -95,7 +95,7 @@ fn everything_that_plan_would_refuse_is_said_at_once() {
 }
 
 #[test]
-fn what_is_unwise_is_told_apart_from_what_is_refused() {
+fn plan_check_separates_warnings_from_errors() {
     let world = World::new();
     let plan = format!(
         "tasks:\n{}{}{}{}{}{}",
@@ -123,7 +123,7 @@ fn what_is_unwise_is_told_apart_from_what_is_refused() {
         ]
     );
     assert_eq!(data["waits"][0]["tasks"], json!(["vague", "meets"]));
-    // A single file cut into many is one task.
+    // A split of a single file into many tasks is one task.
     let one = "done_when: [prints 1], scope: {in: [one.rs]}";
     let plan = format!("tasks:\n{}{}", task("x", one), task("y", &format!("{one}, depends_on: [x]")));
     let data = checked(&world, &plan).ok().data();

@@ -64,7 +64,7 @@ fn prepared_files_are_no_work_of_the_agent() {
     assert!(!review.exists());
     world.liza(reviewer, &["merge", "t1"]).ok();
     assert_eq!(world.git(&["ls-tree", "-r", "--name-only", "integration", ".env", "deps"]), "");
-    // What was prepared keeps no worktree, and is kept nowhere.
+    // Prepared files do not keep a worktree from being removed, and are not saved.
     world.write("liza.yaml", &format!("{SETTINGS}  keep_merged: 0\n"));
     world.human(&["gc"]).ok();
     assert!(!worktree.exists());

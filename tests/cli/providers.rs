@@ -17,7 +17,7 @@ use liza::provider::{Catalog, Job, Meter, Redactor, Usage, environment, invocati
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World, write};
 
-/// What lies about on developers' machines and is no agent's business.
+/// Secrets on developers' machines that an agent must not get.
 pub(crate) const CANARIES: [&str; 32] = [
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
@@ -440,7 +440,7 @@ fn in_order(words: &[String], wanted: &[&str]) -> bool {
 }
 
 #[test]
-fn every_provider_is_started_as_it_wants_and_understood() {
+fn every_provider_starts_and_is_parsed() {
     let world = World::new();
     let job = job(&world);
     let catalog = Catalog::new(&ProjectConfig::default());
@@ -516,8 +516,8 @@ fn recorded_sessions_are_counted_exactly() {
             meter.finish(usage_file.as_deref());
             let used = meter.usage().clone();
             assert_eq!((used.turns, used.tool_calls, used.errors), (3, 2, 0), "{name} {number}: {used:?}");
-            let told = name != "kimi";
-            let tokens = if told { (2400, 150, 600) } else { (0, 0, 0) };
+            let reported = name != "kimi";
+            let tokens = if reported { (2400, 150, 600) } else { (0, 0, 0) };
             let counted = (used.input_tokens, used.output_tokens, used.cached_tokens);
             assert_eq!(counted, tokens, "{name} {number}: {used:?}");
             assert!(used.session.is_some() && (number == 1 || used.session == session), "{name}: {used:?}");
@@ -527,7 +527,7 @@ fn recorded_sessions_are_counted_exactly() {
     }
 }
 
-/// What the real programs printed when nobody was logged in, the key was wrong, the quota used up or the context full.
+/// What the real programs printed when the user was not logged in, the key was wrong, the quota used up or the context full.
 #[test]
 fn recorded_refusals_have_their_class() {
     let catalog = Catalog::new(&ProjectConfig::default());
@@ -559,7 +559,7 @@ fn recorded_refusals_have_their_class() {
     assert!(looked_at >= 10, "{looked_at}");
 }
 
-/// A program whose help mentions these options; whoever asks leaves a trace.
+/// A program whose help mentions these options; each call of its help leaves a trace.
 fn helpful(world: &World, name: &str, help: &str) {
     let script = format!(
         "#!/bin/sh\necho \"$@\" >> '{}'\ncat <<'END'\nUsage: {name} [options]\n{help}\nEND\n",
@@ -572,7 +572,7 @@ fn with_fakes(world: &World) -> String {
     format!("{}:/usr/local/bin:/usr/bin:/bin", world.home().join("bin").display())
 }
 
-/// A short patience only where a help never comes: a loaded machine needs its time for the others.
+/// A short timeout only for the program whose help hangs: on a loaded machine the others need their time.
 fn help_ms(world: &World) -> &'static str {
     if world.home().join("bin/qwen").exists() { "1000" } else { "20000" }
 }
@@ -611,7 +611,7 @@ fn doctor_asks_only_the_agent_commands_in_use() {
         all.into_iter().find(|one| one["name"] == name).expect("listed")
     };
     assert!(listed(&providers, "claude")["installed"].is_string());
-    assert!(!world.home().join("asked-claude").exists(), "nobody uses it");
+    assert!(!world.home().join("asked-claude").exists(), "no role uses it");
 
     world.write("liza.yaml", "provider: claude\n");
     let ((found, providers), text) = (doctor(&world), doctor_text(&world));
@@ -622,26 +622,30 @@ fn doctor_asks_only_the_agent_commands_in_use() {
 }
 
 #[test]
-fn doctor_names_missing_commands_forgotten_options_and_entries_that_cannot_be() {
+fn doctor_names_provider_problems() {
     let world = World::new();
     helpful(&world, "codex", &options("codex").replace("--skip-git-repo-check", "--skip-git-repo-checks"));
     helpful(&world, "claude", &options("claude"));
     world.write(
         "liza.yaml",
         "provider: codex\nroles: {coder: {provider: claude}}\nteam:\n  - {role: planner, provider: kimi}\n  \
-         - {role: code_reviewer, provider: nobody}\n",
+         - {role: code_reviewer, provider: ghost}\n",
     );
     let (found, _) = doctor(&world);
-    let told: Vec<(String, String)> = found
+    let reported: Vec<(String, String)> = found
         .iter()
         .map(|one| {
             (one["code"].as_str().expect("a code").to_owned(), one["what"].as_str().expect("text").to_owned())
         })
         .collect();
-    let codes: Vec<&str> = told.iter().map(|(code, _)| code.as_str()).collect();
-    assert_eq!(codes, ["provider.options", "provider.missing", "provider.unusable"], "{told:#?}");
-    assert!(told[0].1.contains("--skip-git-repo-check,") && !told[0].1.contains("--json"), "{}", told[0].1);
-    assert!(told[1].1.contains("kimi") && told[2].1.contains("`nobody`"), "{told:?}");
+    let codes: Vec<&str> = reported.iter().map(|(code, _)| code.as_str()).collect();
+    assert_eq!(codes, ["provider.options", "provider.missing", "provider.unusable"], "{reported:#?}");
+    assert!(
+        reported[0].1.contains("--skip-git-repo-check,") && !reported[0].1.contains("--json"),
+        "{}",
+        reported[0].1
+    );
+    assert!(reported[1].1.contains("kimi") && reported[2].1.contains("`ghost`"), "{reported:?}");
     assert!(found[1]["remedy"].as_str().expect("text").contains("claude and codex"), "{}", found[1]);
     assert!(found[2]["remedy"].as_str().expect("text").contains("gemini"), "{}", found[2]);
 
@@ -651,7 +655,7 @@ fn doctor_names_missing_commands_forgotten_options_and_entries_that_cannot_be() 
 }
 
 #[test]
-fn a_help_that_never_comes_does_not_hold_the_doctor() {
+fn hanging_provider_help_does_not_block_doctor() {
     let world = World::new();
     executable(&world.home().join("bin/qwen"), "#!/bin/sh\nsleep 600 &\nsleep 600\n");
     executable(&world.home().join("bin/gemini"), "#!/bin/sh\nexit 3\n");
@@ -659,5 +663,5 @@ fn a_help_that_never_comes_does_not_hold_the_doctor() {
     let (found, _) = doctor(&world);
     let what: Vec<&str> = found.iter().map(|one| one["what"].as_str().expect("text")).collect();
     assert!(found.iter().all(|one| one["code"] == "provider.silent"), "{found:?}");
-    assert!(what[0].contains("it said nothing") && what[1].contains("longer than 1 s"), "{what:?}");
+    assert!(what[0].contains("it printed nothing") && what[1].contains("longer than 1 s"), "{what:?}");
 }

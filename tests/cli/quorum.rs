@@ -1,4 +1,4 @@
-//! Where two reviewers have to approve, and what becomes of it when they disagree.
+//! Tasks that need two approvals, and what happens when the reviewers disagree.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn reject<'a>(id: &'a str, commit: &'a str) -> Vec<&'a str> {
 }
 
 #[test]
-fn two_reviewers_approve_and_both_stand_in_the_merge() {
+fn merge_names_both_approving_reviewers() {
     let scene = scene();
     let Scene { world, coder, one, two } = &scene;
     let commit = scene.submitted("t1", "high");
@@ -48,7 +48,7 @@ fn two_reviewers_approve_and_both_stand_in_the_merge() {
     let said = world.liza(one, &approve).ok().stdout;
     assert!(said.contains("1 of 2 approvals"), "{said}");
 
-    // Counted, and not enough: the review is free again, for anybody else.
+    // Counted, and not enough: the review is free again, for another reviewer.
     let row = world.row("t1");
     assert_eq!((&row["status"], &row["reviewer"]), (&json!("READY_FOR_REVIEW"), &Value::Null));
     assert_eq!(row["approvals"]["needed"], 2);
@@ -61,7 +61,7 @@ fn two_reviewers_approve_and_both_stand_in_the_merge() {
     assert_eq!(world.json(one, &["next", "--role", "code_reviewer"]).ok().data(), Value::Null);
     world.tier0(one, &["merge", "t1"], "tier0.unapproved_merge");
     world.tier0(coder, &["review", "claim", "t1"], "tier0.role_boundary");
-    // Asking for less from now on approves nothing by itself, and does not let the same one in again.
+    // A lower quorum in liza.yaml approves nothing by itself, and does not let the same reviewer claim again.
     world.write("liza.yaml", "version: 1\n");
     world.refused(one, &["review", "claim", "t1"], 1, "refused.already_approved");
     world.tier0(one, &["merge", "t1"], "tier0.unapproved_merge");
@@ -74,7 +74,7 @@ fn two_reviewers_approve_and_both_stand_in_the_merge() {
     let merged = world.json(one, &["merge", "t1"]).ok().data();
     let message = world.git(&["log", "-1", "--format=%B", merged["merge_commit"].as_str().unwrap()]);
     assert!(message.contains("Reviewed-by: reviewer-1\nReviewed-by: reviewer-2\n"), "{message}");
-    // Nothing of it for work of less risk.
+    // Tasks of lower risk need one approval.
     let commit = scene.submitted("t2", "low");
     world.approve(one, "t2", &commit);
     assert_eq!(world.status_of("t2"), "APPROVED");
@@ -83,7 +83,7 @@ fn two_reviewers_approve_and_both_stand_in_the_merge() {
 }
 
 #[test]
-fn reviewers_who_disagree_are_laid_before_the_planner_side_by_side() {
+fn planner_sees_both_sides_of_a_disagreement() {
     let scene = scene();
     let Scene { world, coder, one, two } = &scene;
     let planner = world.register("planner", "planner-1");
@@ -114,7 +114,7 @@ fn reviewers_who_disagree_are_laid_before_the_planner_side_by_side() {
     ] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
-    // The answer leads on: judged anew, it goes back to its coder, and what is handed in then was approved by nobody.
+    // After the answer the review is repeated: the task goes back to its coder, and the next submission has no approvals.
     world.liza(&planner, &["task", "unblock", "t1", "--answer", "reviewer-2 is right"]).ok();
     world.liza(two, &["review", "claim", "t1"]).ok();
     let again = [&reject("t1", &commit)[..], &["--prior", "i1=resolved"]].concat();
@@ -153,14 +153,14 @@ fn a_team_of_two_reviewers_gives_both_approvals() {
         approvals["by"].as_array().unwrap().iter().filter_map(|given| given["reviewer"].as_str()).collect();
     by.sort_unstable();
     assert_eq!(by, ["code-reviewer-1", "code-reviewer-2"]);
-    let told = events(&ran);
-    assert_eq!(named(&told, "approved").len(), 2, "{}", ran.stdout);
+    let reported = events(&ran);
+    assert_eq!(named(&reported, "approved").len(), 2, "{}", ran.stdout);
     world.sound();
     world.human(&["doctor"]).ok();
 }
 
 #[test]
-fn too_few_reviewers_are_told_by_the_run_by_status_and_by_doctor() {
+fn run_status_and_doctor_report_low_quorum() {
     let world = scripted(EVERY_ROLE);
     configure(&world, &format!("{QUORUM}team:\n  - {{ role: coder }}\n  - {{ role: code_reviewer }}\n"));
     add(&world, "risky");
@@ -183,9 +183,9 @@ fn too_few_reviewers_are_told_by_the_run_by_status_and_by_doctor() {
 }
 
 #[test]
-fn a_reviewer_who_never_says_a_word_is_told_of_once_and_the_planner_is_written_to() {
+fn rubber_stamp_reviewer_alerts_once() {
     let Scene { world, coder, one, .. } = &scene();
-    let told = || {
+    let reported = || {
         let data = world.json(&HUMAN, &["watch", "--once"]).ok().data();
         let alerts = data["alerts"].as_array().cloned().unwrap_or_default();
         alerts.into_iter().filter(|alert| alert["kind"] == "rubber_stamp").collect::<Vec<Value>>()
@@ -194,14 +194,14 @@ fn a_reviewer_who_never_says_a_word_is_told_of_once_and_the_planner_is_written_t
         let id = format!("t{number}");
         world.approved(coder, one, &id, &format!("{id}.sh"), "echo a\n");
     }
-    let alerts = told();
+    let alerts = reported();
     assert_eq!(alerts.len(), 1, "{alerts:?}");
     assert_eq!(alerts[0]["subject"], "reviewer-1");
     let text = alerts[0]["text"].as_str().unwrap();
     assert!(text.contains("10 of 10 verdicts are approvals; no issue raised in 10"), "{text}");
     assert!(world.state().contains("rubber_stamp reviewer-1") && world.state().contains("role:planner"));
     let revision = world.revision();
-    assert!(told().is_empty(), "the same is told once");
+    assert!(reported().is_empty(), "the same is reported once");
     assert_eq!(world.revision(), revision);
     world.sound();
 }

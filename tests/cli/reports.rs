@@ -93,7 +93,7 @@ fn probe_by_hand_ends_merged_and_is_shown() {
     // Its result is part of what the next agent is told.
     let coder = world.register("coder", "coder-1");
     world.claim(&coder, "after");
-    let prompt = world.coder_told("coder-1", "after");
+    let prompt = world.coder_prompt("coder-1", "after");
     assert!(prompt.contains("build_seconds"), "{prompt}");
     world.human(&["verify"]).ok();
     world.sound();

@@ -17,7 +17,7 @@ fn twice(world: &World, who: &Who, args: &[&str], id: &str) -> Value {
     assert_eq!(second.json()["revision"], first.json()["revision"], "{args:?}");
     assert!(world.bytes() == before, "{args:?} changed the board");
     assert_eq!(world.git(&["for-each-ref"]), refs, "{args:?} moved refs");
-    // Other arguments under the same id are somebody's mistake.
+    // Other arguments under the same id are refused as a mistake.
     let mut other = args.to_vec();
     other.extend(["--request-id", id, "--board", ".liza"]);
     let ran = world.json(who, &other);
@@ -27,7 +27,7 @@ fn twice(world: &World, who: &Who, args: &[&str], id: &str) -> Value {
 }
 
 #[test]
-fn every_mutating_verb_answers_a_repeat_with_the_first_outcome() {
+fn repeated_request_gets_the_first_answer() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");
@@ -116,7 +116,7 @@ fn a_conflict_is_answered_again_as_a_conflict() {
 }
 
 #[test]
-fn ids_belong_to_one_actor_and_refusals_are_not_remembered() {
+fn request_ids_are_per_actor_and_not_for_refusals() {
     let world = World::new();
     let (one, two) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     world.task("t1", &["a/"]);
@@ -160,7 +160,7 @@ fn a_repeated_registration_rotates_the_token() {
 }
 
 #[test]
-fn the_last_sixty_four_are_remembered() {
+fn last_64_request_ids_are_kept() {
     let world = World::new();
     for number in 0..66 {
         world.human(&["note", &format!("n{number}"), "--request-id", &format!("r{number}")]).ok();

@@ -3,7 +3,7 @@
 use crate::support::{HUMAN, World};
 
 #[test]
-fn what_cannot_come_back_says_why() {
+fn restore_refusal_says_why() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["1.sh"]);

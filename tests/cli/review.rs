@@ -199,5 +199,5 @@ fn own_review_is_refused_and_counted_in_status() {
     world.tier0(&both, &["review", "claim", "t1"], "tier0.self_approval");
     world.tier0(&both, &["merge", "t1"], "tier0.unapproved_merge");
     let status = world.human(&["status"]).ok().stdout;
-    assert!(status.contains("Tier 0 violations refused: 2"), "{status}");
+    assert!(status.contains("rule breaches refused: 2 (Tier 0:"), "{status}");
 }

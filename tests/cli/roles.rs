@@ -38,7 +38,7 @@ fn has(words: &[String], pair: [&str; 2]) -> bool {
 }
 
 #[test]
-fn the_defaults_are_printed_with_what_holds_them() {
+fn roles_prints_defaults_and_enforcement() {
     let world = World::new();
     let found = matrix(&world);
     let roles: Vec<&str> =
@@ -60,7 +60,7 @@ fn the_defaults_are_printed_with_what_holds_them() {
     );
     assert_eq!(of("message to", "coder").2, "planner, test_engineer");
     assert_eq!(of("tool write", "coder"), (true, "nothing".into(), String::new()));
-    // Nobody is named to play it, so nothing but the prompt keeps it from writing.
+    // No provider is configured for it, so nothing but the prompt keeps it from writing.
     assert_eq!(of("tool write", "code_reviewer").1, "prompt");
     assert_eq!(found["problems"], json!([]));
     let schema = world.human(&["schema", "config"]).ok().stdout;
@@ -86,7 +86,7 @@ fn the_defaults_are_printed_with_what_holds_them() {
 }
 
 #[test]
-fn one_role_is_told_whole_with_where_each_value_comes_from() {
+fn roles_shows_source_of_each_setting() {
     let world = World::new();
     world.write(
         "liza.yaml",
@@ -116,18 +116,18 @@ fn one_role_is_told_whole_with_where_each_value_comes_from() {
 }
 
 #[test]
-fn what_makes_no_sense_is_named_by_roles_and_by_doctor() {
+fn roles_and_doctor_name_invalid_settings() {
     let world = World::new();
     world.write(
         "liza.yaml",
         "roles:\n  coder: {allow: [work, merge], deny: [work], may_message: [cooder]}\n  red_team: {provider: kimi, deny: [write]}\n",
     );
-    let told = matrix(&world)["problems"].as_array().expect("problems").clone();
-    let places: Vec<&str> = told.iter().map(|one| one["at"].as_str().expect("a place")).collect();
+    let problems = matrix(&world)["problems"].as_array().expect("problems").clone();
+    let places: Vec<&str> = problems.iter().map(|one| one["at"].as_str().expect("a place")).collect();
     assert_eq!(
         places,
         ["roles.coder.allow", "roles.coder.allow", "roles.coder.may_message", "roles.red_team.deny"],
-        "{told:#?}"
+        "{problems:#?}"
     );
     let text = world.human(&["roles"]).ok().stdout;
     assert!(text.contains("problems:") && text.contains("there is no role `cooder`"), "{text}");
@@ -146,7 +146,7 @@ fn what_makes_no_sense_is_named_by_roles_and_by_doctor() {
 }
 
 #[test]
-fn an_operation_that_the_registry_denies_is_refused_and_nothing_changes() {
+fn denied_operation_is_refused() {
     let world = World::new();
     world.write(
         "liza.yaml",
@@ -180,14 +180,14 @@ fn an_operation_that_the_registry_denies_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn what_liza_yaml_says_counts_from_the_next_registration_on() {
+fn role_settings_apply_from_next_registration() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.write("liza.yaml", "roles:\n  coder: {deny: [report]}\n");
     world.liza(&coder, &["note", "as I was registered"]).ok();
     assert_eq!(matrix(&world)["registered_before"], json!(["coder-1"]));
     let text = world.human(&["roles", "coder"]).ok().stdout;
-    assert!(text.contains("registered before liza.yaml said this") && text.contains("coder-1"), "{text}");
+    assert!(text.contains("registered before liza.yaml changed") && text.contains("coder-1"), "{text}");
     let again = world.register("coder", "coder-1");
     world.refused(&again, &["note", "no more"], 1, "refused.role");
     assert_eq!(matrix(&world)["registered_before"], json!([]));
@@ -199,7 +199,7 @@ fn what_liza_yaml_says_counts_from_the_next_registration_on() {
 }
 
 #[test]
-fn paths_that_are_not_for_the_role_are_refused_at_commit_and_at_submit() {
+fn commit_and_submit_refuse_paths_of_other_roles() {
     let world = World::bare_repo();
     world.human(&["init", "A greeting program", "--hooks"]).ok();
     world.write("liza.yaml", "roles:\n  coder: {paths: [src/, \"tests/\"]}\n");
@@ -227,7 +227,7 @@ fn paths_that_are_not_for_the_role_are_refused_at_commit_and_at_submit() {
 }
 
 #[test]
-fn a_planner_plans_for_the_roles_it_may_and_people_for_all() {
+fn planner_adds_tasks_only_for_allowed_roles() {
     let world = World::new();
     let planner = world.register("planner", "planner-1");
     let add = |id: &'static str, role: &'static str| {
@@ -257,7 +257,7 @@ fn tools_are_denied_by_each_providers_own_options() {
     let world = World::new();
     let always = "--disallowedTools=Task,Agent,EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
     let deny = format!("{always},Edit,MultiEdit,Write,NotebookEdit");
-    // By default: who judges, plans or watches does not write; and never at the price of `liza`.
+    // By default roles that review, plan or oversee get no write tools, unless that would also deny `liza`.
     for role in ["code_reviewer", "red_team", "planner", "overseer"] {
         assert!(explained(&world, role, "claude").contains(&deny), "{role}");
         assert!(explained(&world, role, "copilot").contains(&"--deny-tool=write".to_owned()), "{role}");
@@ -268,7 +268,7 @@ fn tools_are_denied_by_each_providers_own_options() {
         assert!(explained(&world, role, "claude").contains(&always.to_owned()), "{role}");
         assert!(explained(&world, role, "copilot").iter().all(|word| !word.starts_with("--deny")), "{role}");
     }
-    // A person's express word is taken at its word.
+    // Explicit settings of liza.yaml are used as they are.
     world.write(
         "liza.yaml",
         "roles:\n  red_team: {deny: [write, network, OwnTool]}\n  code_reviewer: {allow: [read, write, run, network]}\n",
@@ -282,7 +282,7 @@ fn tools_are_denied_by_each_providers_own_options() {
 }
 
 #[test]
-fn the_options_and_the_words_reach_the_agent() {
+fn tool_options_and_prompt_reach_the_agent() {
     let world = World::new();
     world.write("liza.yaml", "provider: claude\nroles:\n  code_reviewer: {deny: [bless, WebFetch]}\n");
     let coder = world.register("coder", "coder-1");
@@ -320,7 +320,7 @@ fn handed_to_tests(world: &World, coder: &Who, files: &[(&str, &str)]) {
 }
 
 #[test]
-fn whoever_goes_on_from_others_work_answers_only_for_his_own() {
+fn role_paths_judge_only_the_agents_own_changes() {
     let world = World::bare_repo();
     world.human(&["init", "A greeting program", "--hooks"]).ok();
     world.write("liza.yaml", "roles:\n  coder: {paths: [src/]}\n  test_engineer: {paths: [tests/]}\n");
@@ -334,7 +334,7 @@ fn whoever_goes_on_from_others_work_answers_only_for_his_own() {
     world.git_as(&tester, &worktree, &["commit", "-q", "-m", "tests"], &[]).ok();
     let submit = |who: &Who| world.json(who, &["task", "submit", "t1"]).ok().data()["review_commit"].clone();
     let commit = submit(&tester);
-    // Sent back, its first turn still counts as its own, and what integration brings in as nobody's.
+    // Sent back, its first turn still counts as its own, and changes that came from integration count for no agent.
     world.liza(&reviewer, &["review", "claim", "t1"]).ok();
     let commit = commit.as_str().expect("a commit");
     let reject = ["review", "reject", "t1", "--commit", commit, "--reason", "too little", "--issue"];
@@ -352,11 +352,11 @@ fn whoever_goes_on_from_others_work_answers_only_for_his_own() {
 }
 
 #[test]
-fn work_out_of_bounds_does_not_get_in_by_being_handed_on() {
+fn handoff_does_not_hide_out_of_bounds_changes() {
     let world = World::new();
     world.write("liza.yaml", "roles:\n  coder: {paths: [src/]}\n");
     let (coder, tester) = (world.register("coder", "coder-1"), world.register("test_engineer", "tester-1"));
-    // Giving it back is never refused.
+    // A release is never refused.
     handed_to_tests(&world, &coder, &[("src/a.sh", "echo a\n"), ("tests/test_a.sh", "true\n")]);
     let worktree = world.claim(&tester, "t1");
     world.checkpoint(&tester, "t1", &["src/a.sh", "tests/test_a.sh", "tests/test_b.sh"]);
@@ -375,7 +375,7 @@ fn work_out_of_bounds_does_not_get_in_by_being_handed_on() {
 }
 
 #[test]
-fn a_message_to_a_role_that_the_registry_leaves_out_is_refused_when_it_is_sent() {
+fn message_to_forbidden_role_is_refused() {
     let world = World::new();
     world.write("liza.yaml", "roles:\n  coder: {may_message: [code_reviewer]}\n");
     let coder = world.register("coder", "coder-1");
@@ -393,7 +393,7 @@ fn a_message_to_a_role_that_the_registry_leaves_out_is_refused_when_it_is_sent()
 }
 
 #[test]
-fn roles_go_by_any_of_their_names() {
+fn roles_accept_their_aliases() {
     let world = World::new();
     let data = world.json(&HUMAN, &["agent", "register", "--role", "implementer", "--id", "c-1"]).ok().data();
     assert_eq!(data["roles"], json!(["coder"]), "{data}");

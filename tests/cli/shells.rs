@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, Who, World};
 
-/// Runs a script in a shell that finds this liza on its path and reads nobody's start-up files.
+/// Runs a script in a shell that finds this liza on its path and reads no start-up files.
 pub fn shell(world: &World, who: &Who, dir: &Path, script: &str) -> Ran {
     let mut command = world.command("bash", dir);
     let ours = Path::new(env!("CARGO_BIN_EXE_liza")).parent().expect("a directory");
@@ -65,7 +65,7 @@ fn bash_completes_what_is_on_the_board() {
 }
 
 #[test]
-fn completion_is_silent_where_there_is_nothing_to_say() {
+fn completion_is_silent_without_a_valid_board() {
     let world = World::bare_repo();
     let nowhere = world.home().join("nowhere");
     std::fs::create_dir(&nowhere).expect("a directory");
@@ -76,7 +76,7 @@ fn completion_is_silent_where_there_is_nothing_to_say() {
     // A broken board, and an identity that is none.
     let world = scene();
     std::fs::write(world.path(".liza/state.yaml"), "nonsense\n").expect("written");
-    let stranger = Who { id: Some("nobody-1".to_owned()), token: None };
+    let stranger = Who { id: Some("ghost-1".to_owned()), token: None };
     let ran = world.liza(&stranger, &["__complete", "--", "task", "claim", ""]).ok();
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
     // Nothing was written anywhere, not even a lock.
@@ -91,7 +91,7 @@ fn boards_of_other_versions_are_completed_too() {
 }
 
 #[test]
-fn the_completer_says_what_each_word_is() {
+fn completion_describes_each_candidate() {
     let world = scene();
     let ask = |words: &[&str]| {
         let mut args = vec!["__complete", "--"];
@@ -107,7 +107,7 @@ fn the_completer_says_what_each_word_is() {
 }
 
 #[test]
-fn the_scripts_of_the_other_shells_ask_the_same_completer() {
+fn zsh_and_fish_use_the_same_completer() {
     let world = World::bare_repo();
     for (name, parts) in [
         ("zsh", ["#compdef liza", "command liza __complete -- ", "compdef _liza liza"]),
@@ -158,7 +158,7 @@ fn every_command_has_a_page() {
 }
 
 #[test]
-fn a_usage_error_names_the_help_that_helps() {
+fn usage_error_names_the_right_help() {
     let world = World::bare_repo();
     for (args, help) in [
         (["task", "claim"].as_slice(), "run `liza task claim --help`"),

@@ -1,4 +1,4 @@
-//! What agents' sessions cost: on the board, against the caps, and what is done at each step.
+//! The cost of agents' sessions: recorded on the board, compared with the caps, and what happens at each cap.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fn agents(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn what_sessions_used_stands_on_the_board() {
+fn board_records_what_sessions_used() {
     let script = format!(
         "{EVERY_ROLE}\nspends 40 a\necho '{{\"type\":\"result\",\"subtype\":\"success\",\"num_turns\":1,\"total_cost_usd\":0.25}}'"
     );
@@ -91,7 +91,7 @@ fn a_killed_session_is_counted_too() {
 }
 
 #[test]
-fn what_a_runner_that_was_killed_had_used_holds_the_cap() {
+fn usage_of_killed_runner_counts_for_the_cap() {
     let script = "spends 900 a\ntouch \"$OUT/there\"\nsleep 600";
     let world = world(script, "spend: { task: { tokens: 1000 } }\n");
     add(&world, "t1");
@@ -114,15 +114,15 @@ fn what_a_runner_that_was_killed_had_used_holds_the_cap() {
 }
 
 #[test]
-fn a_cap_that_is_less_than_nothing_is_refused() {
+fn negative_cap_is_refused() {
     let world = world(EVERY_ROLE, "spend: { agent: { usd: -5 } }\n");
     let error = world.refused(&HUMAN, &["run"], 2, "usage.config");
     assert!(error["message"].as_str().is_some_and(|text| text.contains("spend.agent.usd is -5")), "{error}");
 }
 
 #[test]
-fn a_cap_of_a_task_warns_then_refuses_then_halts_and_others_go_on() {
-    // Of t1 it never gets enough.
+fn task_cap_warns_refuses_and_halts_only_its_task() {
+    // Its session on t1 never ends by itself.
     let script = format!(
         "if [ \"$LIZA_TASK\" = t1 ]; then echo half > t1.txt; spends 45 a; sleep 1; spends 45 b; spends 20 c; sleep 600; fi\n{EVERY_ROLE}"
     );
@@ -133,9 +133,9 @@ fn a_cap_of_a_task_warns_then_refuses_then_halts_and_others_go_on() {
     let all = events(&ran);
     let limit = named(&all, "limit");
     assert_eq!(limit.len(), 1, "{}", ran.stdout);
-    let told = limit[0]["text"].as_str().unwrap();
-    assert!(told.starts_with("spend cap reached: task `t1` has used 110 of 100 tokens"), "{told}");
-    // Work is kept and handed on; nobody takes it up.
+    let reported = limit[0]["text"].as_str().unwrap();
+    assert!(reported.starts_with("spend cap reached: task `t1` has used 110 of 100 tokens"), "{reported}");
+    // Work is kept and handed off; no agent claims it.
     assert_eq!(world.row("t1")["status"], "IDLE");
     assert!(world.state().contains("spend cap reached"), "{}", world.state());
     assert_eq!(world.git(&["show", "refs/liza/wip/t1/1:t1.txt"]), "half");
@@ -145,7 +145,7 @@ fn a_cap_of_a_task_warns_then_refuses_then_halts_and_others_go_on() {
     let causes = answer(&ran)["data"]["causes"].clone();
     assert_eq!((&causes[0]["kind"], &causes[0]["task"]), (&"spend".into(), &"t1".into()), "{causes}");
     assert!(causes[0]["hint"].as_str().unwrap().contains("`spend.task.tokens`"), "{causes}");
-    // Whoever tries by hand is told the same.
+    // A claim typed by hand gets the same refusal.
     let coder = world.register("coder", "coder-9");
     let error = world.refused(&coder, &["task", "claim", "t1"], 1, "refused.spend");
     assert_eq!(error["details"]["setting"], "spend.task.tokens", "{error}");
@@ -160,14 +160,14 @@ fn a_cap_of_a_task_warns_then_refuses_then_halts_and_others_go_on() {
         let all = data["alerts"].as_array().unwrap().clone();
         all.into_iter().filter(|alert| alert["kind"] == "spend").collect::<Vec<_>>()
     };
-    let told = alerts(&world);
+    let reported = alerts(&world);
     assert_eq!(
-        (told.len(), &told[0]["subject"], &told[0]["severity"]),
+        (reported.len(), &reported[0]["subject"], &reported[0]["severity"]),
         (1, &"t1".into(), &"critical".into()),
-        "{told:?}"
+        "{reported:?}"
     );
     assert!(alerts(&world).is_empty());
-    // Raised, it is near, and goes on where it was left.
+    // With a raised cap the task is near its cap, and work resumes.
     configure(&world, "spend: { task: { tokens: 130 } }\n");
     assert_eq!(alerts(&world)[0]["severity"], "warning");
     play(&world, EVERY_ROLE);
@@ -192,7 +192,7 @@ fn a_run_counts_what_it_used_itself() {
     assert_eq!(causes[0]["kind"], "spend", "{causes}");
     assert!(causes[0]["why"].as_str().unwrap().contains("this run has used 120 of 100 tokens"), "{causes}");
     assert_eq!((&world.row("t1")["status"], &world.row("t2")["status"]), (&"MERGED".into(), &"IDLE".into()));
-    // No run, no cap of it; and the next one begins anew.
+    // Without a run there is no run cap; and the next run counts from zero.
     let coder = world.register("coder", "coder-9");
     world.claim(&coder, "t2");
     world.liza(&coder, &["task", "release", "t2"]).ok();
@@ -202,14 +202,14 @@ fn a_run_counts_what_it_used_itself() {
 }
 
 #[test]
-fn money_is_capped_where_the_provider_says_what_it_costs() {
+fn usd_cap_uses_costs_reported_by_provider() {
     let script = "echo '{\"type\":\"result\",\"subtype\":\"success\",\"num_turns\":1,\"total_cost_usd\":2.5}'\nsleep 600";
     let world = world(script, "spend: { agent: { usd: 2 } }\n");
     add(&world, "t1");
     let ran = agent_run(&world, &["--role", "coder", "--id", "coder-1", "--once"]).ok();
     let all = events(&ran);
-    let told = named(&all, "limit")[0]["text"].as_str().unwrap().to_owned();
-    assert!(told.contains("agent `coder-1` has used 2.50 of 2.00 USD (`spend.agent.usd`)"), "{told}");
+    let reported = named(&all, "limit")[0]["text"].as_str().unwrap().to_owned();
+    assert!(reported.contains("agent `coder-1` has used 2.50 of 2.00 USD (`spend.agent.usd`)"), "{reported}");
     // Another has money left.
     let ran = agent_run(&world, &["--role", "coder", "--id", "coder-1", "--once"]).ok();
     assert!(named(&events(&ran), "started").is_empty(), "{}", ran.stdout);

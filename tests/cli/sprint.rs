@@ -35,7 +35,7 @@ fn a_sprint_is_begun_changed_and_closed() {
     // t1 is sent back once and merged, t3 is blocked.
     let commit = world.submit_work(&coder, "t1", "t1.txt", "one\n");
     world.liza(&reviewer, &["review", "claim", "t1"]).ok();
-    let issue = ["--reason", "it does not greet anybody", "--issue", "major:t1.txt:1:no greeting"];
+    let issue = ["--reason", "it greets without a name", "--issue", "major:t1.txt:1:no greeting"];
     world.liza(&reviewer, &[&["review", "reject", "t1", "--commit", &commit][..], &issue].concat()).ok();
     let worktree = world.claim(&coder, "t1");
     world.checkpoint(&coder, "t1", &["t1.txt", "tests/test_t1.sh"]);
@@ -57,7 +57,7 @@ fn a_sprint_is_begun_changed_and_closed() {
         "Note: half a success",
         "What was done (1 of 2)",
         "t3 (t3): BLOCKED when the sprint ended",
-        "t1, round 1, by r1: it does not greet anybody",
+        "t1, round 1, by r1: it greets without a name",
         "which tongue (still blocked)",
         "t3: French or Latin?",
         "1 of 2 verdicts were rejections",
@@ -65,7 +65,7 @@ fn a_sprint_is_begun_changed_and_closed() {
         assert!(text.contains(fact), "{fact} is not in\n{text}");
     }
     assert!(!text.contains("t2"), "{text}");
-    // What it came to is kept, whatever happens to its tasks later.
+    // The metrics of the sprint are kept, whatever happens to its tasks later.
     world.human(&["task", "unblock", "t3", "--answer", "Latin"]).ok();
     let kept = world.json(&HUMAN, &["metrics", "--sprint", "sprint-2"]).ok().data();
     assert_eq!(kept["figures"]["tasks_blocked"], 1.0, "{kept}");
@@ -89,7 +89,7 @@ fn a_sprint_is_begun_changed_and_closed() {
 }
 
 #[test]
-fn a_deadline_halts_everybody_once() {
+fn deadline_halts_the_team_once() {
     let world = World::new();
     world.task("t1", &["t1/"]);
     world.human(&["sprint", "start", "--deadline", "1h"]).ok();
@@ -107,7 +107,7 @@ fn a_deadline_halts_everybody_once() {
     world.human(&["resume"]).ok();
     world.later(3800, &HUMAN, &["watch", "--once"]).ok();
     assert!(!world.path(".liza/CHECKPOINT").exists());
-    // Closing it halts nobody and lets nobody go; whoever closes is told what is still set.
+    // Closing it halts no agent and clears no switch; its answer names the switch that is still set.
     assert!(!world.human(&["sprint", "close"]).ok().stdout.contains("CHECKPOINT"));
     world.human(&["sprint", "start", "--deadline", "1h"]).ok();
     world.later(3700, &HUMAN, &["watch", "--once"]).ok();
@@ -117,7 +117,7 @@ fn a_deadline_halts_everybody_once() {
 }
 
 #[test]
-fn whoever_dies_at_the_deadline_leaves_it_to_the_next() {
+fn next_watch_completes_a_killed_deadline() {
     for point in ["deadline.begun", "deadline.set"] {
         let world = World::new();
         world.human(&["sprint", "start", "--deadline", "90m"]).ok();
@@ -145,8 +145,8 @@ fn a_run_halts_at_the_deadline_too() {
     let output = child.wait_with_output().expect("it ends");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{text}");
-    let told = "\"event\":\"notice\",\"text\":\"CHECKPOINT is set: sprint sprint-2 has reached";
-    assert_eq!(text.matches(told).count(), 1, "{text}");
+    let notice = "\"event\":\"notice\",\"text\":\"CHECKPOINT is set: sprint sprint-2 has reached";
+    assert_eq!(text.matches(notice).count(), 1, "{text}");
     assert_eq!(world.row("t1")["status"], "MERGED");
     world.sound();
 }

@@ -1,4 +1,4 @@
-//! The files under `.liza` damaged in every way that matters: found, never believed, and made again from what is kept.
+//! The files under `.liza` damaged in many ways: the damage is found, never trusted, and repaired from images and log.
 
 use std::path::PathBuf;
 
@@ -171,7 +171,7 @@ impl Session {
 }
 
 #[test]
-fn any_board_is_made_again_from_any_image() {
+fn any_board_is_rebuilt_from_any_image() {
     let mut chance = Chance::seeded(7);
     for _ in 0..crate::support::sweep(1, 4) {
         let mut session = Session::new();
@@ -262,7 +262,7 @@ fn every_flipped_byte_of_a_state_is_found() {
 }
 
 #[test]
-fn a_damaged_state_is_refused_and_nothing_else_changes() {
+fn damaged_state_is_refused_without_changes() {
     let mut session = sample();
     let whole = session.text();
     let log = session.log();
@@ -290,7 +290,7 @@ fn a_damaged_state_is_refused_and_nothing_else_changes() {
 
 /// A command and a runner look at the board more than once; what they remember of it must not hide an edit.
 #[test]
-fn edit_of_a_board_that_was_read_before_is_found() {
+fn edit_of_an_already_read_board_is_found() {
     for wait in [0, 60] {
         let mut session = sample();
         std::thread::sleep(std::time::Duration::from_millis(wait));
@@ -345,7 +345,7 @@ fn every_prefix_of_a_last_record_is_set_aside() {
 }
 
 #[test]
-fn only_one_unpublished_record_above_the_mark_is_set_aside() {
+fn only_one_unpublished_record_is_set_aside() {
     let mut session = sample();
     let (state, log, lock) = (session.text(), session.log(), session.path("state.yaml.lock"));
     session.note("one");
@@ -359,7 +359,7 @@ fn only_one_unpublished_record_above_the_mark_is_set_aside() {
         assert!(matches!(refused, Err(StoreError::Invalid { .. })), "{what}: {refused:?}");
         assert!(session.log().starts_with(&before), "{what}: the log is never cut");
     };
-    // Two records: somebody rolled the board back, whatever the mark says.
+    // Two records: the board was rolled back, whatever the mark says.
     std::fs::write(session.path("state.yaml"), &state).expect("written");
     std::fs::write(&lock, "").expect("written");
     refused(&mut session, "two records");
@@ -448,7 +448,7 @@ fn every_change_of_the_log_breaks_its_chain() {
 }
 
 #[test]
-fn an_edit_in_place_does_not_spoil_the_image_it_shares_a_file_with() {
+fn edit_in_place_does_not_spoil_linked_image() {
     let mut session = sample();
     session.note("before");
     // A commit that died after it linked the image: state and image are one file.

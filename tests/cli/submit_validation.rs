@@ -30,7 +30,7 @@ fn red(world: &World, coder: &Who) -> (Value, String) {
 }
 
 #[test]
-fn a_red_validation_changes_nothing_and_leaves_its_log() {
+fn red_validation_changes_nothing_and_keeps_log() {
     let (world, coder, worktree) =
         ready("sh tests/test_a.sh && echo to-stderr >&2; test -e fixed && echo passed", "passed");
     let (error, log) = red(&world, &coder);
@@ -39,7 +39,7 @@ fn a_red_validation_changes_nothing_and_leaves_its_log() {
         log.contains("$ sh tests/test_a.sh") && log.contains("ok\n") && log.contains("to-stderr"),
         "{log}"
     );
-    // Mended, the same command passes; the log is the new one.
+    // Once fixed, the same command passes; the log is the new one.
     std::fs::write(world.path(".git/info/exclude"), "fixed\n").unwrap();
     write(&worktree, "fixed", "");
     let data = world.json(&coder, &["task", "submit", "t1"]).ok().data();
@@ -70,7 +70,7 @@ fn exit_code_and_output_must_both_be_right() {
 }
 
 #[test]
-fn one_that_hangs_is_stopped_with_its_children() {
+fn hanging_validation_is_stopped_with_children() {
     let (world, coder, _) = ready("echo started; sleep 300 & echo $! > ../../child; sleep 300", "ok");
     world.edit_state("validation_timeout_seconds: 600", "validation_timeout_seconds: 1");
     world.human(&["note", "shorter"]).ok();
@@ -83,7 +83,7 @@ fn one_that_hangs_is_stopped_with_its_children() {
 }
 
 #[test]
-fn a_flood_is_bounded_and_its_end_is_still_seen() {
+fn validation_output_flood_keeps_its_end() {
     let (world, coder, _) =
         ready("echo first; head -c 20000000 /dev/zero | tr '\\0' x; echo; echo LAST", "LAST");
     let data = world.json(&coder, &["task", "submit", "t1"]).ok().data();
@@ -93,13 +93,13 @@ fn a_flood_is_bounded_and_its_end_is_still_seen() {
 }
 
 #[test]
-fn one_that_changes_the_worktree_is_noticed() {
+fn validation_that_changes_worktree_is_refused() {
     for (command, left) in [("echo x >> a.sh; echo ok", "a.sh"), ("git rm -q a.sh; echo ok", "a.sh")] {
         let (world, coder, _) = ready(command, "ok");
         let error = world.refused(&coder, &["task", "submit", "t1"], 1, "refused.worktree_dirty");
         assert!(paths(&error)[0].starts_with(left), "{command}: {error}");
     }
-    // A commit of its own making is not what was looked at before.
+    // A commit made by the validation is not the commit that was checked before.
     let commit = "git -c user.name=x -c user.email=x@x commit -q --allow-empty -m sly; echo ok";
     let (world, coder, _) = ready(commit, "ok");
     world.refused(&coder, &["task", "submit", "t1"], 3, "stale.commit");
@@ -112,7 +112,7 @@ fn files_made_by_the_validation_are_no_work() {
     let reviewer = world.register("code_reviewer", "code-reviewer-1");
     let ran = world.liza(&coder, &["task", "submit", "t1"]).ok();
     assert!(
-        ran.stderr.contains("made by the validation, so not handed in: cache/ and junk"),
+        ran.stderr.contains("made by the validation, so not submitted: cache/ and junk"),
         "{}",
         ran.stderr
     );
@@ -135,7 +135,7 @@ fn files_made_by_the_validation_are_no_work() {
 }
 
 #[test]
-fn it_sees_no_token_and_no_git_variables() {
+fn validation_sees_no_token_or_git_variables() {
     let (world, coder, worktree) =
         ready("env > ../../seen; pwd; git rev-parse --show-toplevel; echo ok", "ok");
     let file = world.path(".liza/tokens/coder-1");
@@ -160,14 +160,14 @@ fn it_sees_no_token_and_no_git_variables() {
 }
 
 #[test]
-fn it_reads_nothing_from_our_standard_input() {
+fn validation_gets_no_standard_input() {
     let (world, coder, _) = ready("cat > ../../got; echo ok", "ok");
     world.liza_with(&coder, &["task", "submit", "t1"], b"secret", &[]).ok();
     assert_eq!(world.read("got"), "");
 }
 
 #[test]
-fn the_claim_is_checked_again_after_it_ran() {
+fn claim_is_checked_again_after_validation() {
     // While the command runs, a person takes the task away: the submission comes too late.
     let (world, coder, _) =
         ready("touch ../../started; while test ! -e ../../taken; do sleep 0.02; done; echo ok", "ok");
@@ -203,7 +203,7 @@ fn submitted_commits_survive_a_garbage_collection() {
 }
 
 #[test]
-fn the_history_of_it_is_on_the_board() {
+fn validation_result_is_in_task_history() {
     let (world, coder, _) = ready("echo ok", "ok");
     world.liza(&coder, &["task", "submit", "t1"]).ok();
     let task = world.show("t1");

@@ -1,4 +1,4 @@
-//! Kill switches: whatever stands there counts, what they stop answers exit 5, everything else goes on.
+//! Kill switches: any file of that name counts, the commands they stop exit with 5, all others work.
 
 use std::path::Path;
 
@@ -142,7 +142,7 @@ fn each_listed_command_stops_under_each_switch() {
 }
 
 #[test]
-fn everything_else_goes_on_under_a_switch() {
+fn unlisted_commands_work_under_a_switch() {
     let scene = scene();
     let Scene { world, coder, reviewer, .. } = &scene;
     let spare = world.register("coder", "coder-3");
@@ -203,7 +203,7 @@ fn everything_else_goes_on_under_a_switch() {
 }
 
 #[test]
-fn one_task_or_one_agent_alone_can_be_paused() {
+fn single_task_or_agent_can_be_paused() {
     let scene = scene();
     let Scene { world, coder, free, reviewer, .. } = &scene;
     world.human(&["pause", "--task", "idle", "--reason", "rethinking"]).ok();
@@ -259,7 +259,7 @@ fn only_a_person_resumes() {
 }
 
 #[test]
-fn an_agent_stops_itself_and_its_own_and_only_those_above_stop_others() {
+fn agents_stop_only_themselves_and_own_tasks() {
     let world = World::new();
     let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     world.task("t1", &["a/"]);
@@ -281,7 +281,7 @@ fn an_agent_stops_itself_and_its_own_and_only_those_above_stop_others() {
     world.liza(&coder, &["pause", "--agent", "coder-1"]).ok();
     assert!(world.path(".liza/PAUSE-t1").is_file() && world.path(".liza/PAUSE-coder-1").is_file());
     world.claim(&other, "t2");
-    // Those above may, unless liza.yaml says otherwise.
+    // Planner and overseer may, unless liza.yaml says otherwise.
     world.write("liza.yaml", "roles: {planner: {deny: [stop]}}\n");
     let planner = world.register("planner", "planner-1");
     let error = world.refused(&planner, &["abort"], 1, "refused.role");
@@ -293,7 +293,7 @@ fn an_agent_stops_itself_and_its_own_and_only_those_above_stop_others() {
 }
 
 #[test]
-fn abort_is_above_checkpoint_is_above_pause() {
+fn abort_outranks_checkpoint_outranks_pause() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a/"]);
@@ -312,7 +312,7 @@ fn abort_is_above_checkpoint_is_above_pause() {
 }
 
 #[test]
-fn nothing_is_taken_over_while_paused_and_resume_gives_the_time_back() {
+fn resume_extends_leases_by_the_pause() {
     let world = World::new();
     let (one, two) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     world.task("t1", &["a/"]);
@@ -334,7 +334,7 @@ fn nothing_is_taken_over_while_paused_and_resume_gives_the_time_back() {
 }
 
 #[test]
-fn checkpoint_writes_what_waits_for_a_person() {
+fn checkpoint_switch_lists_what_waits_for_person() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");

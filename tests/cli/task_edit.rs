@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{HUMAN, World};
 
 #[test]
-fn a_planner_edits_and_the_history_tells_old_and_new() {
+fn task_edit_records_old_and_new_values() {
     let world = World::new();
     let planner = world.register("planner", "planner-1");
     let coder = world.register("coder", "coder-1");
@@ -32,7 +32,7 @@ fn a_planner_edits_and_the_history_tells_old_and_new() {
 }
 
 #[test]
-fn other_criteria_take_back_what_was_handed_in_and_approved() {
+fn changed_criteria_void_submission_and_approval() {
     let world = World::new();
     let (coder, reviewer) =
         (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));
@@ -58,7 +58,7 @@ fn other_criteria_take_back_what_was_handed_in_and_approved() {
 }
 
 #[test]
-fn fields_are_emptied_by_name_and_whole_texts_come_from_files() {
+fn edit_clears_fields_and_reads_files() {
     let world = World::new();
     world.task_with("t1", &["src/"], &["--desc", "long", "--tag", "a", "--timebox", "9"]);
     world.human(&["task", "edit", "t1", "--clear", "desc", "--clear", "tag", "--clear", "timebox"]).ok();

@@ -1,4 +1,5 @@
-//! The ways out of work as commands. What they do to a task is tested in src/flow/tests/task_ends.rs.
+//! `task release`, `handoff`, `block`, `abandon` and `rescope` as commands. What they do to a task is tested in
+//! src/flow/tests/task_ends.rs.
 
 use serde_json::json;
 
@@ -46,7 +47,7 @@ fn abandon_prints_the_dependents_it_strands() {
 }
 
 #[test]
-fn released_and_handed_off_work_is_claimed_by_others() {
+fn released_or_handed_off_task_is_claimable() {
     let world = World::new();
     let (one, two) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     world.task("t1", &["a.sh", "tests/"]);

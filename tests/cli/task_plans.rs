@@ -108,7 +108,7 @@ fn a_cycle_is_reported_as_the_cycle() {
 }
 
 #[test]
-fn check_shows_groups_and_advice_and_changes_nothing() {
+fn plan_check_changes_nothing() {
     let world = World::new();
     let before = world.bytes();
     let data = planned(&world, PLAN, &["--check"]).ok().data();
@@ -126,7 +126,7 @@ fn check_shows_groups_and_advice_and_changes_nothing() {
 }
 
 #[test]
-fn a_hundred_megabytes_are_not_read() {
+fn plan_of_100_megabytes_is_not_read() {
     let world = World::new();
     let big = world.home().join("big.yaml");
     std::fs::File::create(&big).unwrap().set_len(100 * 1024 * 1024).unwrap();
@@ -135,7 +135,7 @@ fn a_hundred_megabytes_are_not_read() {
 }
 
 #[test]
-fn next_offers_a_coder_the_most_urgent_and_its_own_first() {
+fn next_offers_coder_own_then_most_urgent() {
     let world = World::new();
     let (one, two) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     let reviewer = world.register("code_reviewer", "reviewer-1");
@@ -177,7 +177,7 @@ fn next_offers_a_coder_the_most_urgent_and_its_own_first() {
 }
 
 #[test]
-fn next_offers_a_reviewer_what_others_did() {
+fn next_offers_reviewer_only_others_work() {
     let world = World::new();
     let both = world.register_roles(&["coder", "code_reviewer"], "both-1");
     let other = world.register("coder", "coder-1");
@@ -191,7 +191,7 @@ fn next_offers_a_reviewer_what_others_did() {
 }
 
 #[test]
-fn next_tells_a_planner_why_to_plan() {
+fn next_gives_the_planner_its_trigger() {
     let world = World::new();
     let planner = world.register("planner", "planner-1");
     let wake = || world.json(&planner, &["next", "--role", "planner"]).ok().data();
@@ -225,7 +225,7 @@ fn next_tells_a_planner_why_to_plan() {
 }
 
 #[test]
-fn notes_anomalies_discoveries_and_spec_changes_reach_the_inbox() {
+fn reports_of_agents_reach_the_inbox() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a/"]);
@@ -297,7 +297,7 @@ fn until_it_watches(pid: u32) {
 }
 
 #[test]
-fn a_waiting_next_picks_up_what_another_process_finalizes() {
+fn waiting_next_takes_a_task_once_finalized() {
     let world = World::new();
     let coder: Who = world.register("coder", "coder-1");
     let mut waiting =

@@ -107,7 +107,7 @@ fn every_width_keeps_words_whole() {
 }
 
 #[test]
-fn status_shows_fifteen_of_a_group_and_counts_the_rest() {
+fn status_shows_15_tasks_per_group() {
     let world = board();
     let text = world.human(&["status"]).ok().stdout;
     let group = text.split("\nIDLE 15\n").nth(1).unwrap_or_else(|| panic!("{text}"));

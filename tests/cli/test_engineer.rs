@@ -58,7 +58,7 @@ fn a_handoff_to_a_test_engineer_and_back() {
     world.refused(&coder, &to("wizard"), 1, "refused.unknown_role");
     world.refused(&coder, &to("code_reviewer"), 1, "refused.value");
     let said = world.liza(&coder, &to("test_engineer")).ok().stdout;
-    assert!(said.contains("claimed by a test_engineer"), "{said}");
+    assert!(said.contains("an agent with the role test_engineer can claim it"), "{said}");
     let task = world.show("t1");
     assert_eq!((&task["role"], &task["planned_role"]), (&json!("test_engineer"), &json!("coder")));
     assert_eq!(world.row("t1")["waiting_on"], json!(["test_engineer"]));
@@ -133,12 +133,16 @@ fn a_failing_test_becomes_a_task_that_is_repaired() {
     let data = world.json(&world.register("coder", "coder-2"), &["task", "claim", "more"]).ok().data();
     let worktree = Path::new(data["worktree"].as_str().unwrap()).to_owned();
     // Neither committed nor known to git, and beside it something that must not come along.
-    write(&worktree, "tests/test_empty.sh", "sh greet.sh '' || { echo no greeting for nobody; exit 3; }\n");
+    write(
+        &worktree,
+        "tests/test_empty.sh",
+        "sh greet.sh '' || { echo no greeting without a name; exit 3; }\n",
+    );
     write(&worktree, "greet.sh", "echo mended here only\n");
     let status = world.git_in(&worktree, &["status", "--porcelain"]);
     let main = world.git(&["status", "--porcelain"]);
     let head = world.git(&["rev-parse", "integration"]);
-    let args = bug(&["--desc", "Nobody is nobody.", "--in", "greet.sh", "--risk", "high"]);
+    let args = bug(&["--desc", "An empty name is refused.", "--in", "greet.sh", "--risk", "high"]);
     let mut all = vec!["--json"];
     all.extend(&args);
     let data = world.liza_in(&tester, &worktree, &all).ok().data();
@@ -158,9 +162,16 @@ fn a_failing_test_becomes_a_task_that_is_repaired() {
     assert_eq!(task["done_when"], json!(["sh tests/test_empty.sh passes"]));
     assert_eq!(task["scope"]["in"], json!(["greet.sh", "tests/test_empty.sh"]));
     assert_eq!(task["inputs"], json!(["refs/liza/bugs/bug-1"]));
-    let told = task["description"].as_str().unwrap();
-    assert!(told.contains("Nobody is nobody.") && told.contains("no greeting for nobody"), "{told}");
-    assert!(told.contains("git checkout refs/liza/bugs/bug-1 -- tests/test_empty.sh"), "{told}");
+    let description = task["description"].as_str().unwrap();
+    assert!(
+        description.contains("An empty name is refused.")
+            && description.contains("no greeting without a name"),
+        "{description}"
+    );
+    assert!(
+        description.contains("git checkout refs/liza/bugs/bug-1 -- tests/test_empty.sh"),
+        "{description}"
+    );
     world.sound();
     world.human(&["doctor"]).ok();
 
@@ -215,7 +226,7 @@ fn only_a_test_that_runs_and_fails_counts() {
 }
 
 #[test]
-fn who_may_report_what() {
+fn bug_needs_a_test_engineer_and_a_test_file() {
     let (world, tester) = with_bug();
     let root = world.root.clone();
     write(&root, "tests/test_empty.sh", "touch RAN; exit 1\n");
@@ -247,7 +258,7 @@ fn who_may_report_what() {
     assert!(!root.join("RAN").exists(), "it ran in the caller's checkout");
 }
 
-/// Killed between name and task: the name is nobody's, and the next report takes the next one.
+/// Killed between name and task: the name stays unused, and the next report takes the next name.
 #[test]
 fn a_reporter_killed_half_way_leaves_a_sound_board() {
     let (world, tester) = with_bug();

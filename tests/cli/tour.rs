@@ -1,4 +1,4 @@
-//! The ordinary way, from an empty board to merged work.
+//! The ordinary course, from an empty board to merged work.
 
 use crate::support::process::Bounded as _;
 use crate::support::{Ran, World};
@@ -31,7 +31,7 @@ fn blocks_of(page: &str, language: &str) -> Vec<String> {
 }
 
 #[test]
-fn pages_by_hand_and_gates_run_as_they_stand() {
+fn examples_of_docs_pages_run_as_printed() {
     let world = World::bare_repo();
     let (by_hand, gates) = (blocks_of("by-hand.md", "sh"), blocks_of("gates.md", "sh"));
     let ([tour], [gates]) = (by_hand.as_slice(), gates.as_slice()) else { panic!("{by_hand:?} {gates:?}") };
@@ -58,7 +58,7 @@ fn run_lines(world: &World, lines: &str) -> Ran {
     let mut shell = world.command("sh", &world.root);
     shell.args(["-e", "-c", lines]).env("PATH", path);
     for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
-        shell.env(name, "somebody");
+        shell.env(name, "tester");
     }
     Ran::of(shell.finish().expect("a shell"))
 }

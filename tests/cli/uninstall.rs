@@ -1,4 +1,4 @@
-//! Out of the repository again, with nothing lost, and in again as if for the first time.
+//! `liza uninstall`: removes liza from the repository, loses no work, and `liza init` works again.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ fn excludes(world: &World) -> String {
 }
 
 #[test]
-fn everything_of_liza_goes_and_everything_of_the_user_stays() {
+fn uninstall_removes_liza_and_keeps_users_files() {
     let world = World::bare_repo();
     world.write(".git/info/exclude", "# mine\n*.swp\n");
     let shared = std::os::unix::fs::PermissionsExt::from_mode(0o664);
@@ -36,11 +36,11 @@ fn everything_of_liza_goes_and_everything_of_the_user_stays() {
     world.liza(&one, &["task", "release", "t2"]).ok();
     write(&place, "b/z.txt", "written after it was let go");
     let heads = world.git(&["for-each-ref", "refs/heads"]);
-    // First a look.
+    // First a dry run.
     let planned = world.json(&HUMAN, &["uninstall", "--dry-run"]).ok().data();
     assert!(planned["worktrees"].to_string().contains(".worktrees/t2"), "{planned}");
     assert!(place.exists() && world.path(".liza/state.yaml").exists());
-    // Unasked only when told so; and never by an agent.
+    // Without a question only with `--yes`; and never by an agent.
     let error = world.refused(&HUMAN, &["uninstall"], 2, "usage.confirm");
     assert!(error["hint"].as_str().unwrap().contains("--yes"), "{error}");
     world.refused(&one, &["uninstall", "--yes"], 1, "refused.human_only");
@@ -74,7 +74,7 @@ fn everything_of_liza_goes_and_everything_of_the_user_stays() {
 }
 
 #[test]
-fn nobody_is_uninstalled_from_under() {
+fn uninstall_is_refused_while_tasks_are_held() {
     let world = World::new();
     let one = coder(&world);
     let reviewer = world.register("code_reviewer", "reviewer-1");
@@ -85,8 +85,8 @@ fn nobody_is_uninstalled_from_under() {
     let error = world.refused(&HUMAN, &["uninstall", "--yes"], 1, "refused.in_use");
     let said = error["details"]["busy"].to_string();
     assert!(said.contains("coder-1 holds t2") && said.contains("reviewer-1 holds t1"), "{said}");
-    assert!(!world.path(".liza/PAUSE").exists(), "a refusal stops nobody");
-    // Retired agents and leases that ran out stop nobody.
+    assert!(!world.path(".liza/PAUSE").exists(), "a refusal pauses no agent");
+    // Retired agents and expired leases do not stop the uninstallation.
     world.human(&["agent", "retire", "coder-1"]).ok();
     world.refused(&HUMAN, &["uninstall", "--yes"], 1, "refused.in_use");
     world.later(7200, &HUMAN, &["uninstall", "--yes"]).ok();
@@ -108,7 +108,7 @@ fn worktrees_of_the_user_stay_where_they_are() {
 }
 
 #[test]
-fn uninstalling_may_die_anywhere_and_is_finished_by_doing_it_again() {
+fn killed_uninstall_is_completed_by_the_next() {
     for point in [
         "uninstall.paused",
         "uninstall.worktree",
@@ -128,7 +128,7 @@ fn uninstalling_may_die_anywhere_and_is_finished_by_doing_it_again() {
         world.dies_at(point, &HUMAN, &["uninstall", "--yes"]);
         if point != "uninstall.renamed" {
             world.human(&["validate"]).ok();
-            // Nobody begins anything meanwhile.
+            // No agent starts anything meanwhile.
             assert_eq!(world.json(&one, &["task", "claim", "t1"]).exits(5).code(), "switch.set");
         }
         world.human(&["uninstall", "--yes"]).ok();
@@ -146,7 +146,7 @@ fn uninstalling_may_die_anywhere_and_is_finished_by_doing_it_again() {
 }
 
 #[test]
-fn a_new_board_is_not_confused_by_what_a_former_one_left() {
+fn new_board_keeps_attempts_of_former_board() {
     let world = World::new();
     let one = coder(&world);
     world.task("t1", &["a.sh", "tests/"]);
@@ -173,7 +173,7 @@ fn a_new_board_is_not_confused_by_what_a_former_one_left() {
     let data = world.json(&one, &["task", "claim", "t1"]).ok().data();
     let fresh = data["branch"].as_str().unwrap().to_owned();
     assert!(fresh.starts_with("task/t1.") && fresh != branch, "{data}");
-    assert_eq!(world.git(&["rev-parse", "task/t1"]), first, "nobody touched it");
+    assert_eq!(world.git(&["rev-parse", "task/t1"]), first, "it was not touched");
     assert_eq!(world.git(&["rev-parse", &branch]), second);
     let place = PathBuf::from(data["worktree"].as_str().unwrap());
     world.checkpoint(&one, "t1", &["a.sh", "tests/test.sh"]);
@@ -197,7 +197,7 @@ fn a_new_board_is_not_confused_by_what_a_former_one_left() {
 }
 
 #[test]
-fn a_person_at_a_terminal_is_asked() {
+fn uninstall_asks_a_person_at_a_terminal() {
     // `script` lends the command a terminal; where it is missing there is nothing to try this with.
     let world = World::new();
     let ask = |answer: &str| {
@@ -215,7 +215,7 @@ fn a_person_at_a_terminal_is_asked() {
         crate::support::skip("there is no `script` here");
         return;
     };
-    assert!(said.contains("Take liza out of this repository?"), "{said}");
+    assert!(said.contains("Remove liza from this repository?"), "{said}");
     assert_eq!(code, Some(1), "{said}");
     assert!(world.path(".liza/state.yaml").exists());
     let (code, said) = ask("yes").expect("script ran before");

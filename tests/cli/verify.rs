@@ -1,4 +1,4 @@
-//! Board, log and repository tell the same story, or the first place where they do not is named.
+//! `liza verify`: board, log and repository agree, or the first contradiction is named.
 
 use crate::support::{HUMAN, Who, World};
 
@@ -50,10 +50,13 @@ fn the_first_foreign_commit_is_named() {
     let first = scene.foreign("integration", "sneaked in");
     let second = scene.foreign(&first, "and another");
     scene.put(&second);
-    let told = scene.broken();
-    assert!(told.contains(&first) && told.contains("sneaked in") && told.contains("1 more"), "{told}");
-    assert!(told.contains("by hand") && told.contains("Somebody"), "the reflog tells who: {told}");
-    assert!(!told.contains("no longer in it"), "{told}");
+    let finding = scene.broken();
+    assert!(
+        finding.contains(&first) && finding.contains("sneaked in") && finding.contains("1 more"),
+        "{finding}"
+    );
+    assert!(finding.contains("by hand") && finding.contains("Somebody"), "the reflog tells who: {finding}");
+    assert!(!finding.contains("no longer in it"), "{finding}");
     scene.put(&scene.head);
     scene.world.sound();
 
@@ -61,16 +64,16 @@ fn the_first_foreign_commit_is_named() {
     let place = scene.world.home().join("checkout");
     scene.world.git(&["worktree", "add", "-q", place.to_str().expect("text"), "integration"]);
     let commit = scene.world.write_and_commit(&place, &[("x.txt", "x\n")]);
-    let told = scene.broken();
-    assert!(told.contains(&commit), "{told}");
+    let finding = scene.broken();
+    assert!(finding.contains(&commit), "{finding}");
 }
 
 #[test]
 fn a_branch_set_back_or_forced_is_named() {
     let scene = scene();
     scene.put("integration~1");
-    let told = scene.broken();
-    assert!(told.contains("two is MERGED") && told.contains(&scene.head), "{told}");
+    let finding = scene.broken();
+    assert!(finding.contains("two is MERGED") && finding.contains(&scene.head), "{finding}");
     // Without a merged task missing, the branch itself tells: an empty merge is amended.
     scene.put(&scene.head);
     let amended = scene.world.git(&[
@@ -84,13 +87,13 @@ fn a_branch_set_back_or_forced_is_named() {
         "integration^{tree}",
     ]);
     scene.put(&amended);
-    let told = scene.broken();
-    assert!(told.contains("two is MERGED"), "{told}");
+    let finding = scene.broken();
+    assert!(finding.contains("two is MERGED"), "{finding}");
     let checks = scene.world.json(&HUMAN, &["verify"]).json()["error"]["details"]["checks"].clone();
     let line = checks.as_array().expect("checks").iter().find(|check| check["name"] == "integration");
-    let told = line.expect("looked at")["detail"].as_str().expect("text").to_owned();
-    assert!(told.contains(&amended) && told.contains("Merge two, nicer"), "{told}");
-    assert!(told.contains("no longer in it"), "{told}");
+    let finding = line.expect("looked at")["detail"].as_str().expect("text").to_owned();
+    assert!(finding.contains(&amended) && finding.contains("Merge two, nicer"), "{finding}");
+    assert!(finding.contains("no longer in it"), "{finding}");
     // To somewhere else altogether.
     let elsewhere = scene.world.git(&["commit-tree", "-m", "unrelated", "main^{tree}"]);
     scene.put(&elsewhere);
@@ -112,8 +115,8 @@ fn a_foreign_commit_below_a_merge_is_named() {
     scene.put(&foreign);
     // Where a merge goes on all the same, it does not hide what it stands on.
     if scene.world.liza(&scene.reviewer, &merging).exit == 0 {
-        let told = scene.broken();
-        assert!(told.contains(&foreign) && told.contains("before the merge of four"), "{told}");
+        let finding = scene.broken();
+        assert!(finding.contains(&foreign) && finding.contains("before the merge of four"), "{finding}");
     }
     // A person may say that it is right, once.
     scene.world.human(&["integration", "advance", "integration", "--reason", "it is right"]).ok();
@@ -123,7 +126,7 @@ fn a_foreign_commit_below_a_merge_is_named() {
 }
 
 #[test]
-fn what_people_bring_in_on_record_is_fine() {
+fn recorded_advance_passes_verify() {
     let scene = scene();
     let world = &scene.world;
     // Fast-forward, then a merge, then a branch that took integration in from the side.
@@ -145,7 +148,7 @@ fn what_people_bring_in_on_record_is_fine() {
 }
 
 #[test]
-fn a_moved_branch_is_seen_without_the_log_as_well() {
+fn moved_branch_is_found_without_the_log() {
     let scene = scene();
     let integration = |scene: &Scene| {
         let checks =
@@ -160,20 +163,20 @@ fn a_moved_branch_is_seen_without_the_log_as_well() {
     assert_eq!(integration(&scene)["ok"], true);
     let foreign = scene.foreign("integration", "sneaked in");
     scene.put(&foreign);
-    let told = integration(&scene);
-    assert_eq!(told["ok"], false);
-    let told = told["detail"].as_str().expect("text");
-    assert!(told.contains(&foreign) && told.contains("somebody moved it"), "{told}");
+    let finding = integration(&scene);
+    assert_eq!(finding["ok"], false);
+    let finding = finding["detail"].as_str().expect("text");
+    assert!(finding.contains(&foreign) && finding.contains("liza did not move it"), "{finding}");
 }
 
 #[test]
-fn the_branch_of_a_live_task_is_missed() {
+fn verify_reports_missing_task_branch() {
     let scene = scene();
     let world = &scene.world;
     let at = world.git(&["rev-parse", "task/three"]);
     world.git(&["update-ref", "-d", "refs/heads/task/three"]);
-    let told = scene.broken();
-    assert!(told.contains("task/three") && told.contains("WORKING"), "{told}");
+    let finding = scene.broken();
+    assert!(finding.contains("task/three") && finding.contains("WORKING"), "{finding}");
     assert!(world.human(&["doctor"]).exits(1).stdout.contains("task/three"));
     world.git(&["update-ref", "refs/heads/task/three", &at]);
     world.sound();
@@ -193,7 +196,7 @@ fn strange_worktrees_are_named() {
     scene.world.git(&["worktree", "unlock", ".worktrees/stranger"]);
     scene.world.git(&["worktree", "prune"]);
     scene.world.sound();
-    // What is there and git has no record of is nobody's; what the user made is the user's.
+    // A directory without a record in git is unknown; worktrees of the user are left alone.
     std::fs::create_dir(scene.world.path(".worktrees/nothing")).expect("made");
     assert!(scene.broken().contains(".worktrees/nothing"));
     std::fs::remove_dir(scene.world.path(".worktrees/nothing")).expect("removed");
@@ -202,7 +205,7 @@ fn strange_worktrees_are_named() {
 }
 
 #[test]
-fn archived_tasks_are_held_to_their_word() {
+fn verify_checks_archived_tasks() {
     let scene = scene();
     let archive = scene.world.path(".liza/archive/old.yaml");
     let file = |commit: &str| format!("id: Old\nstatus: MERGED\nepoch: 3\nmerge:\n  commit: \"{commit}\"\n");
@@ -212,13 +215,13 @@ fn archived_tasks_are_held_to_their_word() {
     scene.world.sound();
     let elsewhere = scene.foreign("main", "never merged");
     std::fs::write(&archive, file(&elsewhere)).expect("written");
-    let told = scene.broken();
-    assert!(told.contains("Old is MERGED") && told.contains(&elsewhere), "{told}");
+    let finding = scene.broken();
+    assert!(finding.contains("Old is MERGED") && finding.contains(&elsewhere), "{finding}");
     std::fs::write(&archive, "id: [\n").expect("written");
     assert!(scene.broken().contains("old.yaml"));
 }
 
-/// What was approved is what lands, whatever git is told to show in its place.
+/// What was approved is what lands, whatever git is set to show in its place.
 #[test]
 fn replaced_objects_and_grafts_change_nothing() {
     let world = World::new();
@@ -244,7 +247,7 @@ fn replaced_objects_and_grafts_change_nothing() {
 
 /// A merge that holds more than its two sides, whatever its message says.
 #[test]
-fn a_merge_with_something_else_in_it_is_named() {
+fn merge_with_foreign_changes_is_named() {
     let world = World::new();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     world.approved(&coder, &reviewer, "t1", "a.sh", "echo a\n");

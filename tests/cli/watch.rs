@@ -1,4 +1,4 @@
-//! `liza watch`: what it notices, whom it tells, and what it survives.
+//! `liza watch`: what it notices, where it reports it, and what it survives.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -38,7 +38,7 @@ impl Watching {
         command.stderr(Stdio::from(std::fs::File::create(&err).expect("a file")));
         let watching = Self { child: command.start().expect("it starts"), out, err };
         until("it watches", || watching.err().contains("watching"));
-        // Whoever holds the lock has begun.
+        // A watcher that holds the lock has begun.
         until("it holds the lock", || {
             std::fs::read_to_string(world.path(".liza/watch.lock"))
                 .is_ok_and(|text| text.contains(&format!("\"pid\":{}", watching.child.id())))
@@ -98,7 +98,7 @@ fn logged(world: &World) -> Vec<String> {
         .collect()
 }
 
-/// What `watch --once` tells so many seconds from now, as `kind subject`.
+/// The alerts of `watch --once` so many seconds from now, as `kind subject`.
 #[track_caller]
 fn once_later(world: &World, seconds: i64) -> Vec<String> {
     let data = world.later(seconds, &HUMAN, &["watch", "--once"]).ok().data();
@@ -152,15 +152,17 @@ fn a_block_reaches_log_terminal_and_command_as_data() {
     let world = tasks(&["t1"]);
     notify(
         &world,
-        "printf '%s|%s|%s|%s|%s|%s\\n' \"$LIZA_ALERT_KIND\" \"$LIZA_ALERT_SUBJECT\" \"$LIZA_ALERT_SEVERITY\" \"$LIZA_ALERT_TEXT\" \"$LIZA_ALERT_HINT\" \"${LIZA_AGENT_TOKEN-none}\" >> told.txt",
+        "printf '%s|%s|%s|%s|%s|%s\\n' \"$LIZA_ALERT_KIND\" \"$LIZA_ALERT_SUBJECT\" \"$LIZA_ALERT_SEVERITY\" \"$LIZA_ALERT_TEXT\" \"$LIZA_ALERT_HINT\" \"${LIZA_AGENT_TOKEN-none}\" >> notified.txt",
     );
     let watching = Watching::start(&world, &[], &[]);
     let hostile = "x'\"; touch canary; $(touch canary) `touch canary`\u{1b}[2J\n|| touch canary #";
     block(&world, "t1", hostile);
-    let told = world.path("told.txt");
-    until("the command is told", || std::fs::read_to_string(&told).is_ok_and(|text| text.ends_with('\n')));
+    let notified = world.path("notified.txt");
+    until("the command is called", || {
+        std::fs::read_to_string(&notified).is_ok_and(|text| text.ends_with('\n'))
+    });
     assert_eq!(logged(&world), ["blocked t1"]);
-    let text = world.read("told.txt");
+    let text = world.read("notified.txt");
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(
         text.starts_with("blocked|t1|warning|t1 is blocked: x'\"; touch canary; $(touch canary)"),
@@ -183,18 +185,18 @@ fn a_block_reaches_log_terminal_and_command_as_data() {
 }
 
 #[test]
-fn a_touched_checkpoint_gets_its_report_once() {
+fn touched_checkpoint_switch_gets_one_report() {
     let world = tasks(&["t1"]);
     let watching = Watching::start(&world, &["--json"], &[]);
     world.write(".liza/CHECKPOINT", "");
     until("the report is written", || reports(&world).len() == 1);
-    until("it is told", || logged(&world) == ["switch_set CHECKPOINT"]);
-    // Touching it again makes it no other checkpoint; a new one is one.
+    until("it is reported", || logged(&world) == ["switch_set CHECKPOINT"]);
+    // Touching the CHECKPOINT switch again makes no second report; a new switch does.
     world.write(".liza/CHECKPOINT", "end of the day\n");
     assert!(once_refused(&world).contains(&watching.child.id().to_string()));
     world.human(&["resume"]).ok();
     world.human(&["checkpoint", "--reason", "Friday"]).ok();
-    until("the second is told", || logged(&world).len() == 2);
+    until("the second is reported", || logged(&world).len() == 2);
     let all = reports(&world);
     assert_eq!(all.len(), 2, "{all:?}");
     assert!(all.iter().any(|name| world.read(&format!(".liza/reports/{name}")).contains("Reason: Friday")));
@@ -226,7 +228,7 @@ fn a_watcher_keeps_the_files_for_other_programs_up() {
     watching.ends().exits(143);
 }
 
-/// A second watcher is refused; returns what it is told.
+/// A second watcher is refused; returns the refusal.
 #[track_caller]
 fn once_refused(world: &World) -> String {
     let ran = world.json(&HUMAN, &["watch", "--once"]).exits(3);
@@ -235,7 +237,7 @@ fn once_refused(world: &World) -> String {
 }
 
 #[test]
-fn one_watcher_a_board_and_a_killed_one_makes_room() {
+fn board_has_one_watcher_at_a_time() {
     let world = tasks(&[]);
     let watching = Watching::start(&world, &[], &[]);
     assert!(once_refused(&world).contains(&format!("process {}", watching.child.id())));
@@ -249,7 +251,7 @@ fn one_watcher_a_board_and_a_killed_one_makes_room() {
 }
 
 #[test]
-fn once_tells_what_is_new_and_nothing_twice() {
+fn watch_once_reports_each_alert_once() {
     let world = tasks(&["t1", "t2"]);
     assert!(once(&world).is_empty());
     block(&world, "t1", "why");
@@ -261,7 +263,7 @@ fn once_tells_what_is_new_and_nothing_twice() {
     assert!(once(&world).is_empty());
     block(&world, "t1", "why");
     assert_eq!(once(&world), ["blocked t1"], "it came again");
-    // Whoever loses the memory hears it again, and nothing worse.
+    // A watcher that lost its memory reports it again, and nothing worse.
     for memory in [None, Some("\u{0}rubbish\nblocked:t9:1:1\n")] {
         match memory {
             None => std::fs::remove_file(world.path(".liza/alerts.told")).expect("removed"),
@@ -276,16 +278,16 @@ fn once_tells_what_is_new_and_nothing_twice() {
 }
 
 #[test]
-fn an_invalid_board_pauses_everybody_once() {
+fn invalid_board_pauses_the_team_once() {
     let world = tasks(&["t1"]);
     let watching = Watching::start(&world, &[], &[]);
     let good = world.state();
     let cut = || world.write(".liza/state.yaml", &good[..good.len() / 2]);
     let pause = world.path(".liza/PAUSE");
     cut();
-    until("everybody is halted", || pause.exists());
+    until("the team is halted", || pause.exists());
     assert!(world.read(".liza/PAUSE").starts_with("set by `liza watch`: the board cannot be trusted"));
-    until("it is told", || logged(&world).contains(&"switch_set PAUSE".to_owned()));
+    until("it is reported", || logged(&world).contains(&"switch_set PAUSE".to_owned()));
     assert_eq!(logged(&world)[0], "invalid_board board");
     // A person who goes on all the same is not stopped again for the same damage.
     std::fs::remove_file(&pause).expect("removed");
@@ -293,20 +295,20 @@ fn an_invalid_board_pauses_everybody_once() {
     until("it has looked again", || logged(&world).contains(&"switch_set CHECKPOINT-t1".to_owned()));
     assert!(!pause.exists());
     assert_eq!(logged(&world).iter().filter(|line| line.starts_with("invalid_board")).count(), 1);
-    // Mended, it goes on; damaged again, it halts again.
+    // Once the board is repaired the team goes on; damaged again, the watcher pauses it again.
     world.human(&["doctor", "--fix"]).ok();
     std::fs::remove_file(world.path(".liza/CHECKPOINT-t1")).expect("removed");
     block(&world, "t1", "why");
     until("it goes on", || logged(&world).contains(&"blocked t1".to_owned()));
     assert!(!pause.exists());
     cut();
-    until("everybody is halted", || pause.exists());
+    until("the team is halted", || pause.exists());
     watching.signal("-TERM");
     watching.ends().exits(143);
 }
 
 #[test]
-fn without_notification_it_polls_and_says_so() {
+fn watcher_without_inotify_polls_and_says_so() {
     let world = tasks(&["t1"]);
     let watching = Watching::start(&world, &[], &[("LIZA_TEST_NO_NOTIFICATION", "1")]);
     until("it says so", || {
@@ -315,15 +317,15 @@ fn without_notification_it_polls_and_says_so() {
             .contains("five times a second, because notification is not to be had: a test took it away")
     });
     world.write(".liza/PAUSE", "");
-    until("a switch is told", || logged(&world) == ["switch_set PAUSE"]);
+    until("a switch is reported", || logged(&world) == ["switch_set PAUSE"]);
     std::fs::remove_file(world.path(".liza/PAUSE")).expect("removed");
     block(&world, "t1", "why");
-    until("a change is told", || logged(&world).contains(&"blocked t1".to_owned()));
+    until("a change is reported", || logged(&world).contains(&"blocked t1".to_owned()));
     assert_eq!(watching.err().matches("five times").count(), 1);
 }
 
 #[test]
-fn after_a_thousand_renames_the_last_state_is_seen() {
+fn watcher_sees_last_of_a_thousand_renames() {
     for env in [&[][..], &[("LIZA_TEST_NO_NOTIFICATION", "1")]] {
         let world = tasks(&["t1"]);
         let _watching = Watching::start(&world, &[], env);
@@ -338,19 +340,19 @@ fn after_a_thousand_renames_the_last_state_is_seen() {
         world.write(".liza/ABORT-t1", "");
         block(&world, "t1", "why");
         storm(500);
-        until("both are told", || {
-            let told = logged(&world);
-            ["blocked t1", "switch_set ABORT-t1"].iter().all(|line| told.contains(&(*line).to_owned()))
+        until("both are reported", || {
+            let reported = logged(&world);
+            ["blocked t1", "switch_set ABORT-t1"].iter().all(|line| reported.contains(&(*line).to_owned()))
         });
     }
 }
 
 #[test]
-fn what_time_makes_due_is_told_when_it_is() {
+fn stalled_queue_is_reported_in_time() {
     let world = tasks(&["t1", "t2"]);
     let coder = world.register("coder", "coder-1");
     world.claim(&coder, "t1");
-    // A queue before somebody at work is no stall.
+    // A queue before a working agent is no stall.
     assert!(once_later(&world, 920).is_empty());
     let release = ["task", "release", "t1"];
     world.liza(&coder, &release).ok();
@@ -360,7 +362,7 @@ fn what_time_makes_due_is_told_when_it_is() {
 }
 
 #[test]
-fn a_lease_is_told_a_heartbeat_after_its_end() {
+fn expired_lease_is_reported_after_a_heartbeat() {
     let world = tasks(&["t1"]);
     let coder = world.register("coder", "coder-1");
     world.claim(&coder, "t1");
@@ -374,7 +376,7 @@ fn a_lease_is_told_a_heartbeat_after_its_end() {
 }
 
 #[test]
-fn nobody_to_do_it_is_told_with_the_role() {
+fn unstaffed_role_is_reported() {
     let world = tasks(&["t1"]);
     assert!(once_later(&world, 880).is_empty());
     assert_eq!(once_later(&world, 920), ["stalled coder"]);
@@ -382,7 +384,7 @@ fn nobody_to_do_it_is_told_with_the_role() {
 }
 
 #[test]
-fn a_checkpoint_that_nobody_ends_is_escalated() {
+fn stale_checkpoint_switch_is_escalated() {
     let world = tasks(&[]);
     world.human(&["checkpoint", "--reason", "lunch"]).ok();
     assert_eq!(once_later(&world, 1700), ["switch_set CHECKPOINT"]);
@@ -395,12 +397,12 @@ fn a_checkpoint_that_nobody_ends_is_escalated() {
     world.human(&["doctor"]).ok();
     world.human(&["resume"]).ok();
     assert!(!world.path(".liza/ESCALATION").exists());
-    // What stood still while nobody could move is no stall.
+    // Time while the team was halted is no stall.
     assert!(once_later(&world, 29_000).is_empty());
 }
 
 #[test]
-fn the_disk_and_the_integration_branch_are_looked_at_too() {
+fn watch_reports_low_disk_and_moved_integration() {
     let world = tasks(&[]);
     let low = world.json_env(&HUMAN, &["watch", "--once"], &[("LIZA_TEST_FREE_BYTES", "1000")]).ok().data();
     assert_eq!(low["alerts"][0]["kind"], "disk_low");
@@ -408,13 +410,13 @@ fn the_disk_and_the_integration_branch_are_looked_at_too() {
     let tree = world.git(&["rev-parse", "HEAD^{tree}"]);
     let commit = world.git(&["commit-tree", "-p", "integration", "-m", "sneaked in", &tree]);
     world.git(&["update-ref", "refs/heads/integration", &commit]);
-    until("it is told", || logged(&world).contains(&"integration_moved integration".to_owned()));
+    until("it is reported", || logged(&world).contains(&"integration_moved integration".to_owned()));
     assert!(world.read(".liza/alerts.log").contains("sneaked in"));
     drop(watching);
 }
 
 #[test]
-fn merges_are_never_told_as_somebody_elses_moves() {
+fn merges_are_never_reported_as_moves() {
     let world = tasks(&[]);
     let (coder, reviewer) =
         (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));
@@ -429,7 +431,7 @@ fn merges_are_never_told_as_somebody_elses_moves() {
 }
 
 #[test]
-fn it_says_when_the_board_is_gone() {
+fn watcher_reports_a_removed_board() {
     let world = tasks(&[]);
     let watching = Watching::start(&world, &["--json"], &[]);
     std::fs::rename(world.path(".liza"), world.path(".liza-elsewhere")).expect("renamed");
@@ -457,18 +459,18 @@ fn only_people_watch() {
 }
 
 #[test]
-fn a_failing_command_is_said_once_and_stops_nothing() {
+fn failing_notify_command_is_reported_once() {
     let world = tasks(&["t1", "t2", "t3"]);
     notify(&world, "echo no such luck >&2; exit 4");
     let watching = Watching::start(&world, &[], &[]);
     for id in ["t1", "t2", "t3"] {
         block(&world, id, "why");
-        until("it is told", || logged(&world).contains(&format!("blocked {id}")));
+        until("it is reported", || logged(&world).contains(&format!("blocked {id}")));
     }
     until("it is said", || watching.err().contains("it exited with 4 (no such luck)"));
     // A mistake in liza.yaml stops nothing either.
     world.write("liza.yaml", "watch: [\n");
-    until("that is said too", || watching.err().contains("its former settings hold"));
+    until("that is said too", || watching.err().contains("the former settings still apply"));
     unblock(&world, "t1");
     block(&world, "t1", "again");
     until("it goes on", || logged(&world).len() == 4);
@@ -478,7 +480,7 @@ fn a_failing_command_is_said_once_and_stops_nothing() {
 }
 
 #[test]
-fn a_hanging_command_holds_nothing_up_and_ends_with_the_watcher() {
+fn hanging_notify_command_blocks_no_alert() {
     let world = tasks(&["t1", "t2"]);
     notify(&world, "sleep 600 & echo $! > child.pid; sleep 600");
     let watching = Watching::start(&world, &[], &[]);
@@ -486,7 +488,7 @@ fn a_hanging_command_holds_nothing_up_and_ends_with_the_watcher() {
     let pid_file = world.path("child.pid");
     until("it hangs", || std::fs::read_to_string(&pid_file).is_ok_and(|text| text.ends_with('\n')));
     block(&world, "t2", "why");
-    until("the next is told", || logged(&world) == ["blocked t1", "blocked t2"]);
+    until("the next is reported", || logged(&world) == ["blocked t1", "blocked t2"]);
     watching.signal("-TERM");
     watching.ends().exits(143);
     let child = world.read("child.pid");
@@ -497,7 +499,7 @@ fn a_hanging_command_holds_nothing_up_and_ends_with_the_watcher() {
 }
 
 #[test]
-fn a_watcher_that_runs_lets_the_breaker_trip() {
+fn running_watcher_trips_the_breaker() {
     let world = tasks(&["t1"]);
     let agents = ["coder-1", "coder-2"].map(|name| world.register("coder", name));
     let watching = Watching::start(&world, &[], &[("LIZA_TEST_BREAKER_REST_MS", "100")]);
@@ -505,10 +507,10 @@ fn a_watcher_that_runs_lets_the_breaker_trip() {
         let detail = format!("blocker_service={words}");
         world.liza(who, &["anomaly", "external_blocker", "--task", "t1", "--detail", &detail]).ok();
     }
-    until("it is told", || logged(&world).contains(&"breaker_open trip-1".to_owned()));
-    until("everybody is halted", || world.path(".liza/CHECKPOINT").exists());
+    until("it is reported", || logged(&world).contains(&"breaker_open trip-1".to_owned()));
+    until("the team is halted", || world.path(".liza/CHECKPOINT").exists());
     watching.signal("-TERM");
     let ran = watching.ends();
     assert!(ran.stderr.contains("the breaker tripped (trip-1, external_outage)"), "{}", ran.stderr);
-    assert_eq!(logged(&world).iter().filter(|told| told.starts_with("breaker_open")).count(), 1);
+    assert_eq!(logged(&world).iter().filter(|alert| alert.starts_with("breaker_open")).count(), 1);
 }

@@ -1,4 +1,4 @@
-//! Plans in the words of a work graph, and the graph told back: report, files, readiness, how many at once.
+//! Plans in the words of a work graph, and the graph reported back: report, files, readiness, how many at once.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -84,7 +84,7 @@ fn a_plan_in_the_documents_shape_becomes_tasks() {
 }
 
 #[test]
-fn nodes_that_lack_something_leave_the_plan_a_draft_that_can_be_completed() {
+fn incomplete_nodes_become_draft_tasks() {
     let world = with_core();
     let bare = json!({"graph_id": "G-002", "nodes": [
         {"id": "a", "description": "First", "outputs": ["a.sh"]},
@@ -110,7 +110,7 @@ fn nodes_that_lack_something_leave_the_plan_a_draft_that_can_be_completed() {
     std::fs::write(world.path(".liza/state.yaml"), completed).unwrap();
     world.human(&["task", "finalize", "--all"]).ok();
     assert_eq!(world.row("a")["status"], "IDLE");
-    // And so do the flags: they fill in what nobody said.
+    // And so do the flags: they fill in missing values.
     let more = json!({"nodes": [{"id": "c", "description": "Third", "outputs": ["c.sh"]}]});
     planned(&world, &more, &["--spec", "specs/vision.md", "--done", "c is there"]).ok();
     let task = world.json(&HUMAN, &["task", "show", "c"]).ok().data();
@@ -120,7 +120,7 @@ fn nodes_that_lack_something_leave_the_plan_a_draft_that_can_be_completed() {
 }
 
 #[test]
-fn a_graph_that_cannot_be_is_refused_and_nothing_is_added() {
+fn invalid_graph_is_refused_whole() {
     let world = with_core();
     planned(&world, &json!({"id": "G-001", "nodes": [{"id": "first", "description": "d"}]}), &[]).ok();
     let before = world.bytes();
@@ -159,17 +159,17 @@ fn a_graph_that_cannot_be_is_refused_and_nothing_is_added() {
     drafts["defaults"] = json!({});
     assert_eq!(planned(&world, &drafts, &[]).exits(1).code(), "refused.cycle");
     assert!(world.bytes() == before);
-    // What is not taken over is said.
-    let mut told = graph();
-    told["nodes"][0]["assigned_to"] = json!("agent-7");
-    told["nodes"][0]["review_result"] = json!({"decision": "approve"});
-    let ran = planned(&world, &told, &[]).ok();
+    // Ignored keys are named.
+    let mut extended = graph();
+    extended["nodes"][0]["assigned_to"] = json!("agent-7");
+    extended["nodes"][0]["review_result"] = json!({"decision": "approve"});
+    let ran = planned(&world, &extended, &[]).ok();
     assert!(ran.stderr.contains("agent-7") && ran.stderr.contains("review_result"), "{}", ran.stderr);
     assert_eq!(world.row("WN-001")["assigned_to"], Value::Null);
 }
 
 #[test]
-fn the_report_has_exactly_the_documented_keys_and_its_counts_add_up() {
+fn graph_report_has_exactly_documented_keys() {
     let world = with_core();
     planned(&world, &graph(), &[]).ok();
     let (coder, reviewer) =
@@ -224,7 +224,7 @@ fn the_report_has_exactly_the_documented_keys_and_its_counts_add_up() {
     assert_eq!(done["review_result"]["reviewer"], "reviewer-1");
     let working = node(&said, "WN-002");
     assert_eq!((&working["status"], &working["dependencies"]), (&json!("running"), &json!(["WN-001"])));
-    // What lies in the directory is anybody's; the board says which bundle a task has.
+    // Any process can put files into the directory; the board says which bundle a task has.
     assert_eq!(working["patch_bundle"], json!(null));
     let made = done["patch_bundle"].as_str().expect("a bundle");
     assert!(made.starts_with(".liza/bundles/PB-") && made.ends_with("-001.patchbundle.json"), "{made}");
@@ -246,13 +246,13 @@ fn the_report_has_exactly_the_documented_keys_and_its_counts_add_up() {
     let counts = ["total_nodes", "passed", "failed", "pending"].map(|key| later[key].as_u64().unwrap());
     assert_eq!(counts, [5, 1, 1, 3]);
     assert_eq!(node(&later, "WN-001")["task_status"], "MERGED");
-    // What could go into the next plan is no plan: its work is done here already.
+    // The exported graph is refused as a plan: its tasks exist already.
     let exported = world.read(".liza/graphs/G-001.json");
     assert_eq!(world.json_stdin(&HUMAN, &["plan", "-"], &exported).exits(2).code(), "usage.input");
 }
 
 #[test]
-fn graph_and_locks_are_kept_as_files_that_say_how_old_they_are() {
+fn graph_and_lock_files_carry_their_revision() {
     let world = with_core();
     planned(&world, &graph(), &[]).ok();
     let kept = view(&world, ".liza/graphs/G-001.json");
@@ -270,7 +270,7 @@ fn graph_and_locks_are_kept_as_files_that_say_how_old_they_are() {
         assert_eq!(kept["locks"][0]["path"], "crates/core/", "{refreshing:?}");
     }
     assert_eq!(view(&world, ".liza/graphs/G-001.json")["nodes"][0]["status"], "running");
-    // They are nobody's truth: nonsense in them harms nothing, and where they cannot be written, the answer comes all the same.
+    // Liza never reads these files: nonsense in them harms nothing, and where they cannot be written, commands still answer.
     std::fs::write(world.path(".liza/locks/locks.json"), "nonsense").unwrap();
     std::fs::remove_dir_all(world.path(".liza/graphs")).unwrap();
     std::fs::write(world.path(".liza/graphs"), "in the way").unwrap();
@@ -284,7 +284,7 @@ fn graph_and_locks_are_kept_as_files_that_say_how_old_they_are() {
 }
 
 #[test]
-fn a_board_nobody_named_a_graph_for_goes_by_its_goal() {
+fn unnamed_graph_is_called_after_the_goal() {
     let world = World::new();
     world.task("t1", &["x/"]);
     let said = report(&world);
@@ -297,7 +297,7 @@ fn a_board_nobody_named_a_graph_for_goes_by_its_goal() {
 }
 
 #[test]
-fn next_knows_the_words_of_the_graph_for_roles() {
+fn next_accepts_graph_names_of_roles() {
     let world = World::new();
     let (coder, reviewer) =
         (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));

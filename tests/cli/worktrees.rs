@@ -1,4 +1,4 @@
-//! Worktrees that nobody needs any more, the trash, and the way back out of it.
+//! Worktrees that are no longer used, the trash, and the way back out of it.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ fn trash(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn every_worktree_is_listed_with_what_becomes_of_it() {
+fn worktree_list_shows_each_worktrees_fate() {
     let world = World::new();
     let (one, two, reviewer) = team(&world);
     world.merge_task(&one, &reviewer, "done", "d.sh", "echo d\n");
@@ -46,7 +46,7 @@ fn every_worktree_is_listed_with_what_becomes_of_it() {
     world.liza(&one, &["task", "release", "t1"]).ok();
     let second = world.claim(&two, "t1");
     write(&second, "new.txt", "not committed");
-    // Somebody's own, in the same place.
+    // A worktree of the user, in the same directory.
     let own = world.path(".worktrees/mine");
     world.git(&["worktree", "add", "-q", "--detach", own.to_str().unwrap()]);
 
@@ -72,7 +72,7 @@ fn every_worktree_is_listed_with_what_becomes_of_it() {
         "{text}"
     );
 
-    // Agents look; people decide.
+    // Agents may list worktrees; only people may prune them.
     world.liza(&one, &["worktree", "list"]).ok();
     world.refused(&one, &["worktree", "prune"], 1, "refused.human_only");
     let planned = prune(&world, &["--dry-run"]);
@@ -85,12 +85,12 @@ fn every_worktree_is_listed_with_what_becomes_of_it() {
     assert!(!world.git(&["worktree", "list"]).contains(".worktrees/t1 "));
     assert!(world.git(&["show", "task/t1:a.sh"]).contains("half"));
     assert_eq!(prune(&world, &[])["pruned"], json!([]), "once more there is nothing to do");
-    // What the user made stays, and is the user's.
+    // Worktrees of the user stay.
     world.sound();
 }
 
 #[test]
-fn archiving_takes_the_worktree_away_unless_work_is_uncommitted() {
+fn archive_removes_only_clean_worktrees() {
     let world = World::new();
     let (one, _, reviewer) = team(&world);
     world.merge_task(&one, &reviewer, "clean", "c.sh", "echo c\n");
@@ -115,7 +115,7 @@ fn archiving_takes_the_worktree_away_unless_work_is_uncommitted() {
 }
 
 #[test]
-fn a_head_that_nothing_else_keeps_is_kept_under_a_ref() {
+fn unreachable_head_is_kept_under_a_ref() {
     let world = World::new();
     let (one, _, reviewer) = team(&world);
     let commit = world.submitted(&one, "t1", "a.sh", "echo a\n");
@@ -126,7 +126,7 @@ fn a_head_that_nothing_else_keeps_is_kept_under_a_ref() {
     assert!(!review.exists());
     let kept = world.git(&["for-each-ref", "--format=%(objectname)", "refs/liza/wip/t1"]);
     assert_eq!(kept, extra);
-    // The same for one of a review that nobody ends any more.
+    // The same for the checkout of an abandoned review.
     world.submitted(&one, "t2", "b.sh", "echo b\n");
     world.liza(&reviewer, &["review", "claim", "t2"]).ok();
     let review = world.path(".worktrees/.review/t2");
@@ -139,7 +139,7 @@ fn a_head_that_nothing_else_keeps_is_kept_under_a_ref() {
 }
 
 #[test]
-fn what_cannot_be_looked_into_stays() {
+fn unreadable_worktree_is_kept() {
     let world = World::new();
     let (one, _, reviewer) = team(&world);
     world.merge_task(&one, &reviewer, "t1", "a.sh", "echo a\n");
@@ -148,7 +148,7 @@ fn what_cannot_be_looked_into_stays() {
     let data = world.json(&HUMAN, &["archive", "t1"]).ok().data();
     assert!(data["worktrees"]["stay"].to_string().contains("lost its `.git` file"), "{data}");
     assert!(place.join("a.sh").exists());
-    // One somebody else locked is not ours to move.
+    // A worktree locked with another reason is not moved.
     world.merge_task(&one, &reviewer, "t2", "b.sh", "echo b\n");
     world.git(&["worktree", "unlock", ".worktrees/t2"]);
     world.git(&["worktree", "lock", "--reason", "on a stick", ".worktrees/t2"]);
@@ -177,7 +177,7 @@ fn pruned(world: &World) -> (PathBuf, String) {
 }
 
 #[test]
-fn a_worktree_comes_back_from_the_trash_as_it_was() {
+fn worktree_is_restored_from_the_trash() {
     let world = World::new();
     let (place, name) = pruned(&world);
     let entry = trash(&world)[0].clone();
@@ -223,13 +223,13 @@ fn the_trash_is_emptied_by_age_and_by_people() {
     // Nor does one that was set ahead while the machine ran.
     let shift = (15 * day).to_string();
     let ran = world.json_env(&HUMAN, &["trash", "empty"], &[("LIZA_TEST_WALL_SHIFT", &shift)]).ok();
-    assert!(deleted(&ran.data()) == 0 && ran.stderr.contains("the clock went ahead by 15 days"), "{ran:?}");
+    assert!(deleted(&ran.data()) == 0 && ran.stderr.contains("the clock moved 15 days ahead"), "{ran:?}");
     let ran = world.json_env(&HUMAN, &["gc"], &[("LIZA_TEST_WALL_SHIFT", &shift)]).ok();
     assert_eq!(deleted(&ran.data()), 0, "{ran:?}");
     let planned = world.later(15 * day, &HUMAN, &["trash", "empty", "--dry-run"]).ok().data();
     assert!(deleted(&planned) == 1 && planned["freed"].as_u64().unwrap() > 0, "{planned}");
     assert!(world.path(&format!(".liza/trash/{name}")).exists());
-    // A directory nobody may write into is deleted all the same.
+    // A directory without write permission is deleted all the same.
     let inside = world.path(&format!(".liza/trash/{name}/tree/sealed"));
     write(&inside, "x", "y");
     std::fs::set_permissions(&inside, std::os::unix::fs::PermissionsExt::from_mode(0o500)).unwrap();
@@ -260,7 +260,7 @@ fn pruning_may_die_anywhere() {
 }
 
 #[test]
-fn a_disk_that_is_nearly_full_begins_nothing_new() {
+fn nearly_full_disk_refuses_new_work() {
     let world = World::new();
     let (one, two, reviewer) = team(&world);
     world.task("t1", &["a.sh", "tests/test_t1.sh"]);
@@ -306,7 +306,7 @@ fn a_disk_that_is_nearly_full_begins_nothing_new() {
 }
 
 #[test]
-fn a_file_that_passes_through_a_filter_is_no_uncommitted_work() {
+fn filtered_file_is_not_uncommitted_work() {
     let world = World::bare_repo();
     world.write(".gitattributes", "*.up filter=up\n");
     world.git(&["config", "filter.up.clean", "tr a-z A-Z"]);
@@ -321,9 +321,9 @@ fn a_file_that_passes_through_a_filter_is_no_uncommitted_work() {
     let file = std::fs::File::options().append(true).open(place_of.join("a.up")).unwrap();
     file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(5)).unwrap();
     drop(file);
-    // Whoever only looks runs no filter, and says so rather too much than too little.
+    // A command that only reads runs no filter, and rather reports too many changes than too few.
     assert_eq!(place(&world, &place_of)["dirty"], true);
-    // Whoever acts asks git.
+    // A command that deletes asks git.
     let data = world.json(&HUMAN, &["archive", "t1"]).ok().data();
     assert!(data["worktrees"]["pruned"].to_string().contains("/.worktrees/t1"), "{data}");
     assert!(!place_of.exists());

@@ -1,18 +1,20 @@
 use crate::board::records::AnomalyKind;
 use crate::cli::prelude::*;
 
-/// Record something that went wrong, of a known type with its required details
+/// Record a problem on a task, by type
+///
+/// Each type requires its own details; an unknown type lists all types.
 ///
 /// Example: liza anomaly spec_ambiguity --task t1 --detail question="Is an empty name allowed?"
 #[derive(Args)]
 pub struct AnomalyArgs {
-    /// Its type; an unknown one lists them all
+    /// Type of the problem
     #[arg(value_name = "TYPE")]
     pub kind: AnomalyKind,
-    /// The task it happened on
+    /// Task on which the problem happened
     #[arg(long, value_name = "TASK")]
     pub task: TaskId,
-    /// A detail, repeated for each
+    /// Detail; repeat
     #[arg(long = "detail", value_name = "KEY=VALUE")]
     pub details: Vec<String>,
 }

@@ -1,25 +1,26 @@
 use crate::cli::prelude::*;
 use crate::flow::archive::{KEEP_DAYS, Report, Which, archive};
 
-/// Move finished tasks off the board, each into a file of its own under .liza/archive (planner, people)
+/// Move finished tasks from the board to .liza/archive
 ///
-/// Without a task: those that ended at least 14 days ago. `liza task show` finds archived tasks, tasks that wait for one
-/// go on as before, and its id is never given again. Its worktree goes to the trash if nothing in it is uncommitted;
-/// branches and refs stay until `liza gc`. Notes, anomalies and the like that are marked processed leave the board, too.
+/// For planners and people. Without a task: tasks that ended at least 14 days ago. Each task gets its own file. `liza
+/// task show` finds archived tasks, tasks that depend on one continue as before, and its id is never used again. Its
+/// worktree goes to the trash if everything in it is committed; branches and refs stay until `liza gc`. Processed
+/// notes, anomalies and other records also leave the board.
 ///
 /// Example: liza archive --all --dry-run
 #[derive(Args)]
 pub struct ArchiveArgs {
-    /// Tasks that are MERGED, SUPERSEDED or ABANDONED
+    /// Ids of tasks that are MERGED, SUPERSEDED or ABANDONED
     #[arg(add = Completer::Tasks(Status::is_terminal))]
     pub tasks: Vec<TaskId>,
-    /// Every finished task, however young
+    /// All finished tasks, of any age
     #[arg(long, conflicts_with_all = ["tasks", "keep_days"])]
     pub all: bool,
-    /// Those that ended at least so many days ago
+    /// Minimum age of a task, in days since it ended
     #[arg(long, value_name = "DAYS", default_value_t = KEEP_DAYS, conflicts_with = "tasks")]
     pub keep_days: u64,
-    /// Only say what would be done
+    /// Show what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -66,7 +67,7 @@ fn words(report: &Report, dry_run: bool) -> String {
         text.line(format!("and {} more stay", report.stay.len() - SHOWN));
     }
     if report.records > 0 {
-        text.line(format!("{} processed records left the board; the log has them", report.records));
+        text.line(format!("{} processed records left the board; the journal keeps them", report.records));
     }
     for place in &report.worktrees.pruned {
         text.line(format!("worktree to the trash: {}", place.path.display()));

@@ -2,37 +2,37 @@ use crate::cli::commands::task::flags::patterns;
 use crate::cli::prelude::*;
 use crate::flow::bug::{BugReport, report};
 
-/// Report a bug by a test that fails: liza runs it on integration and makes a task of it (test_engineer, people)
+/// Report a bug with a failing test
 ///
-/// Takes exactly the named test files from the checkout you stand in, committed or not, puts them on top of integration
-/// without touching anybody's files, and runs the command on that tree. It must run and fail; then a draft `bug-N` is
-/// added and the planner is told.
+/// For test engineers and people. Takes exactly the named test files from your current checkout, committed or not,
+/// puts them on top of integration in a private tree, and runs the command there. The command must run and fail; then
+/// liza adds a draft `bug-N` and reports it to the planner.
 ///
 /// Example: liza bug --title "Empty names crash greet" --test tests/test_empty.sh --run "sh tests/test_empty.sh" --in greet.sh
 #[derive(Args)]
 pub struct BugArgs {
-    /// What is wrong, in a line
+    /// What is wrong, in one line
     #[arg(long)]
     pub title: String,
-    /// A file of the test, relative to the top of your checkout; repeat
+    /// Test file, relative to the top of your checkout; repeat
     #[arg(long, value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
     pub test: Vec<String>,
-    /// The command that runs it and fails
+    /// Command that runs the test and fails
     #[arg(long, value_name = "CMD")]
     pub run: String,
-    /// More about it
+    /// Description
     #[arg(long, default_value = "")]
     pub desc: String,
-    /// A path its repair may change, beside the test; repeat
+    /// Path that the fix may change, besides the test; repeat
     #[arg(long = "in", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub inside: Vec<String>,
-    /// The file that says how it should be (default: that of the goal)
+    /// File that describes the right behaviour (default: the spec of the goal)
     #[arg(long, value_name = "FILE[#ANCHOR]")]
     pub spec: Option<String>,
     /// low, medium or high
     #[arg(long, default_value = "low")]
     pub risk: Risk,
-    /// How long the test may run (default: 1800)
+    /// Time limit of the test (default: 1800)
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: Option<u64>,
 }
@@ -50,16 +50,16 @@ impl OnBoard for BugArgs {
             timeout: self.timeout,
         };
         if let Some(spec) = &found.spec {
-            // One that could not be a spec at all is refused here; whether it is there is asked when it is finalized.
+            // Refuses an invalid name here; finalizing checks that the file exists.
             session.ctx.spec_found(spec)?;
         }
         session.seal_request()?;
         let dir = std::env::current_dir()
-            .map_err(|error| Failure::usage(format!("the current directory cannot be used: {error}")))?;
+            .map_err(|error| Failure::usage(format!("cannot determine the current directory: {error}")))?;
         let (data, revision) = report(&session.ctx, &dir, &found)?;
         let id = &data.task;
         let text = format!(
-            "{id} is a draft: the test fails on integration; it is kept as refs/liza/bugs/{id}\n\
+            "{id} is a draft: the test fails on integration and is kept as refs/liza/bugs/{id}\n\
          next: a planner makes it claimable with `liza task finalize {id}`"
         );
         Ok(Answer::new(&data, text).at(revision))

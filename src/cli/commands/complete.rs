@@ -1,22 +1,22 @@
 use crate::cli::complete::{Offer, named_board, offer};
 use crate::cli::prelude::*;
 
-/// What could be typed next, one a line: the word, a tab, and something about it
+/// Print candidates for the next word: one per line, with a tab and a description
 #[derive(Args)]
 pub struct CompleteArgs {
-    /// What stands behind the program's name, up to the cursor
+    /// The words after the program's name, up to the cursor
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub words: Vec<String>,
 }
 
-/// Tells a script that files are wanted there.
+/// The exit code that asks the shell to complete file names.
 pub const FILES_WANTED: u8 = 3;
 
 impl Execute for CompleteArgs {
-    /// Never fails and never tells: whoever pressed TAB asked for nothing else.
+    /// Never fails and prints nothing else: a person has only pressed TAB.
     fn execute(&self, _: &Invocation) -> Result<Answer, Failure> {
         let mut root = crate::cli::command_line();
-        // Flags of the whole program belong to every command once it is built.
+        // Building the tree gives every command the global flags.
         root.build();
         match offer(&root, &self.words, || board(&self.words)) {
             Offer::Files => Ok(Answer::new(json!({ "files": true }), "").exit(FILES_WANTED)),
@@ -34,7 +34,7 @@ impl Execute for CompleteArgs {
     }
 }
 
-/// The board as it stands, read without a lock; none is no error. Whose call it is makes no difference.
+/// The present board, read without a lock; `None` without a board. The caller is not authenticated.
 fn board(words: &[String]) -> Option<Board> {
     let named = named_board(words).map(PathBuf::from);
     let board_dir =

@@ -7,10 +7,11 @@ pub enum Shell {
     Fish,
 }
 
-/// Print a script that makes your shell complete commands, flags, and the tasks and agents on the board
+/// Print a completion script for your shell
 ///
-/// The script asks `liza` itself at every TAB, so it knows what is on the board then and never grows stale. Where there
-/// is no board it is silent. Load it in your shell's start-up file, or put it where your shell looks for completions.
+/// Completes commands, flags, and the tasks and agents on the board: the script asks `liza` at every TAB, so its
+/// answers are always current. Without a board it completes commands and flags. Load it in your shell's start-up
+/// file, or put it where your shell looks for completions.
 ///
 /// Example: eval "$(liza completions bash)"
 ///
@@ -19,13 +20,12 @@ pub enum Shell {
 /// Example: liza completions fish
 #[derive(Args)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Name of the shell
     #[arg(value_enum)]
     pub shell: Shell,
 }
 
-// All three run the `liza` that is found on the path, never the word that was typed: a TAB must not run a program that
-// happens to lie in the current directory.
+// All three scripts run the `liza` on the PATH, never the typed word: a TAB must not run a program in the current directory.
 
 const BASH: &str = r#"# liza: completion for bash
 _liza() {

@@ -1,19 +1,21 @@
 use crate::cli::prelude::*;
 use crate::flow::deliver::{self, Delivered, PullRequest, Wanted};
 
-/// Bring integration to your branch, or open a pull request (people only)
+/// Bring integration to your branch or open a pull request
 ///
-/// Without --to, the branch you stand on. Where `git merge --ff-only` would work, that is what happens, files included; what git
-/// would refuse is refused, with the files. If your branch has commits of its own, they come into integration first, through
-/// the gates. A goal that was routed is delivered once its auditor approves. --pr pushes integration instead, and opens a pull or merge request with `gh` or `glab`. Nothing is ever forced.
+/// People only. Without --to, the branch is the one you have checked out. If `git merge --ff-only` would work, that
+/// is what happens, files included; liza refuses what git would refuse and names the files. If your branch has
+/// commits of its own, they are first merged into integration, through the gates. A routed goal is delivered only after
+/// its auditor approved it. --pr pushes integration instead and opens a pull or merge request with `gh` or `glab`. liza
+/// never forces a push or a branch.
 ///
 /// Example: liza deliver --to main
 #[derive(Args)]
 pub struct DeliverArgs {
-    /// Branch to move, or with --pr the base of the request (default: the one you stand on)
+    /// Branch to move, or with --pr the base of the request (default: the current branch)
     #[arg(long = "to", value_name = "BRANCH")]
     pub branch: Option<String>,
-    /// Make the branch if it does not exist
+    /// Create the branch if it does not exist
     #[arg(long, requires = "branch", conflicts_with = "pr")]
     pub create: bool,
     /// Push integration and open a pull or merge request
@@ -22,7 +24,7 @@ pub struct DeliverArgs {
     /// Remote to push to (default: the branch's own, or origin)
     #[arg(long, value_name = "NAME", requires = "pr")]
     pub remote: Option<String>,
-    /// Bring a changed liza.yaml without asking
+    /// Deliver a changed liza.yaml without asking
     #[arg(long)]
     pub accept_config: bool,
     /// Deliver what no auditor has approved, for this reason; it is put on record
@@ -62,7 +64,7 @@ impl OnBoard for DeliverArgs {
 }
 
 impl DeliverArgs {
-    /// A changed liza.yaml decides what gates and agents run: a person has to have seen the difference.
+    /// A changed liza.yaml decides which gates and agents run: a person must see the difference first.
     fn accepts(&self, session: &Session, change: Option<&str>) -> Result<(), Failure> {
         let Some(change) = change.filter(|_| !self.accept_config) else { return Ok(()) };
         let question = format!("{change}\nThis would change liza.yaml. Deliver it?");

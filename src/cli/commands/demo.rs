@@ -9,7 +9,7 @@ use crate::cli::redteam::{ALL, count, play_all};
 use crate::host::place::Temporary;
 use crate::supervise::child::end_descendants;
 
-/// Let a whole team work on a throw-away repository, and check that it did what it should
+/// Watch a scripted team work on a throw-away repository
 ///
 /// Makes a small program with tests in a temporary folder and lets `liza run` extend it: a planner, coders and reviewers as real
 /// processes, in real worktrees, played by short scripts. One sees a plan with dependencies, work in parallel, a wait for a file
@@ -26,20 +26,20 @@ use crate::supervise::child::end_descendants;
 /// Example: liza demo --keep liza-demo
 #[derive(Args)]
 pub struct DemoArgs {
-    /// Make the repository here and keep it (default: a temporary folder, removed unless something failed)
+    /// Create the repository here and keep it (default: a temporary folder, removed unless a check fails)
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// Show a large goal instead: routed, split into workstreams, audited (half a minute)
     #[arg(long, conflicts_with_all = ["tasks", "coders", "experiment"])]
     pub director: bool,
-    /// How many tasks
+    /// Number of tasks
     #[arg(long, value_name = "N", default_value_t = SCRIPTED_TASKS,
           value_parser = clap::value_parser!(u32).range(i64::from(SCRIPTED_TASKS)..=500))]
     pub tasks: u32,
-    /// How many coders
+    /// Number of coders
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(3..=10))]
     pub coders: u32,
-    /// Let each agent rest so many seconds after each step, for watching
+    /// Seconds that each agent waits after each step, to make the demo easier to watch
     #[arg(long, value_name = "SECONDS", value_parser = parse_speed)]
     pub speed: Option<f64>,
     /// Show `liza experiment` instead: five ideas, one of them fixed, one red, one worse

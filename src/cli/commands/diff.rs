@@ -2,12 +2,14 @@ use crate::cli::prelude::*;
 use crate::flow::attempt::integration_head;
 use crate::git::query;
 
-/// Show what a task changes: its branch against where it left integration
+/// Show what a task changes
+///
+/// Compares its branch with the commit of integration from which it started.
 ///
 /// Example: liza diff t1
 #[derive(Args)]
 pub struct DiffArgs {
-    /// The task; in its worktree it may be left out
+    /// Id of the task (optional inside its worktree)
     pub task: Option<TaskId>,
 }
 
@@ -23,19 +25,19 @@ impl OnBoard for DiffArgs {
         };
         let body = task.body();
         let git = session.ctx.query()?;
-        // A merged or submitted task shows what was judged; one in progress shows its branch.
+        // For a merged or submitted task, the reviewed commit; for one in progress, its branch.
         let (base, head) = match (&body.submission, body.attempt()) {
             (Some(submission), _) => (submission.merge_base.clone(), submission.commit.clone()),
             (None, Some(attempt)) => {
                 let head = git.head_of_branch(&attempt.branch)?.ok_or_else(|| {
                     let text = format!("the branch `{}` of {id} is gone", attempt.branch);
-                    Failure::new(ErrorCode::GitRef, text).hint("`liza doctor` says what is left")
+                    Failure::new(ErrorCode::GitRef, text).hint("`liza doctor` shows what is left")
                 })?;
                 let integration = integration_head(&session.ctx, &snapshot.board)?;
                 (git.merge_base(&integration, &head)?.unwrap_or_else(|| attempt.base_commit.clone()), head)
             }
             (None, None) => {
-                return Err(Failure::new(Code::Transition, format!("nobody has worked on `{id}` yet"))
+                return Err(Failure::new(Code::Transition, format!("no agent has worked on `{id}` yet"))
                     .hint(format!("`liza task claim {id}` starts it")));
             }
         };

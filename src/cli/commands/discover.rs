@@ -2,14 +2,14 @@ use crate::board::records::Urgency;
 use crate::board::review::Severity;
 use crate::cli::prelude::*;
 
-/// Report work that was noticed while doing other work
+/// Report further work that you noticed during a task
 ///
 /// Example: liza discover "the parser drops empty lines" --task t1 --severity minor --urgency deferred
 #[derive(Args)]
 pub struct DiscoverArgs {
-    /// What was found
+    /// What you noticed
     pub text: String,
-    /// The task it was found on
+    /// Task during which you noticed it
     #[arg(long, value_name = "TASK")]
     pub task: TaskId,
     /// critical, major, minor or nitpick

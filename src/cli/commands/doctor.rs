@@ -3,23 +3,23 @@ use crate::flow::doctor::{Listed, examine, listing};
 use crate::flow::{git_settings, restore};
 use crate::text::list_words;
 
-/// Say what is wrong, why it matters and what --fix would do
+/// Find problems, explain them, and fix them with --fix
 ///
-/// Exit 1 if anything is left. Nothing that is the only copy of work is removed. --dry-run changes nothing.
+/// Exit 1 if a problem remains. liza never removes the only copy of work. --dry-run changes nothing.
 ///
 /// Example: liza doctor --fix
 #[derive(Args)]
 pub struct DoctorArgs {
-    /// Mend what can be mended; what is replaced is kept under .liza/edits
+    /// Fix what liza can fix; replaced files are kept under .liza/edits
     #[arg(long)]
     pub fix: bool,
-    /// Say what --fix would do, and change nothing
+    /// Show what --fix would do; change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the board of this revision instead, made again from image and log
+    /// Print the board of this revision, rebuilt from image and journal
     #[arg(long, value_name = "REVISION", conflicts_with = "fix", add = Completer::Revisions)]
     pub image: Option<u64>,
-    /// Bring the plan of this revision back as a new change; what happened since in git and reviews stays
+    /// Restore the plan of this revision as a new change; git work and reviews since then stay
     #[arg(long, value_name = "REVISION", conflicts_with_all = ["fix", "image"], add = Completer::Revisions)]
     pub restore: Option<u64>,
     /// Show which git settings, hooks and attributes changed, and accept them (people only)
@@ -44,8 +44,8 @@ impl OnBoard for DoctorArgs {
         }
         let fix = self.fix && !self.dry_run;
         if fix && !session.ctx.is_human() {
-            return Err(Failure::new(Code::HumanOnly, "only a person may mend the board")
-                .hint("`liza doctor` without --fix only looks"));
+            return Err(Failure::new(Code::HumanOnly, "only a person may repair the board")
+                .hint("`liza doctor` without --fix only reports"));
         }
         let findings = examine(&session.ctx, fix)?;
         let mut text = String::new();
@@ -58,7 +58,7 @@ impl OnBoard for DoctorArgs {
         if findings.is_empty() {
             text.push_str("nothing is wrong");
         }
-        // A liza.yaml that cannot be read is among the findings already.
+        // An unreadable liza.yaml is among the findings already.
         let providers = listing(&session.ctx).unwrap_or_default();
         if let Some(note) = provider_note(&providers) {
             text = format!("{}\n{note}", text.trim_end());
@@ -66,42 +66,41 @@ impl OnBoard for DoctorArgs {
         let left = findings.iter().filter(|finding| !finding.fixed).count();
         let data = json!({ "findings": findings, "left": left, "providers": providers });
         let problem = (left > 0).then(|| {
-            Failure::new(ErrorCode::RefusedFindings, format!("{} left", plural(left, "finding"))).hint(
-                "`data.findings` says what each is and what to do; `liza doctor --fix` repairs what it can",
-            )
+            Failure::new(ErrorCode::RefusedFindings, format!("{} left", plural(left, "finding")))
+                .hint("`data.findings` explains each; `liza doctor --fix` fixes what liza can fix")
         });
         Ok(Answer::new(data, text).failed_if(problem))
     }
 }
 
-/// Shows what differs from the git settings that were accepted, and accepts what is set now.
+/// Shows the differences from the accepted git settings, and accepts the present ones.
 fn accept_git(session: &mut Session, dry_run: bool) -> Result<Answer, Failure> {
     if dry_run {
         let differences = git_settings::differences(&session.ctx)?;
         return Ok(Answer::new(
             json!({ "differences": differences }),
-            told(&differences, "would be accepted"),
+            changed_settings(&differences, "would be accepted"),
         ));
     }
     session.people_only("accept settings of git")?;
     let (differences, outcome, revision) = git_settings::accept(&session.ctx)?;
     let data =
         json!({ "differences": differences, "settings": outcome.settings, "changed": outcome.changed });
-    Ok(Answer::new(data, told(&differences, "accepted")).at(revision))
+    Ok(Answer::new(data, changed_settings(&differences, "accepted")).at(revision))
 }
 
-fn told(differences: &[String], done: &str) -> String {
+fn changed_settings(differences: &[String], done: &str) -> String {
     let mut text = String::new();
     for line in differences {
         text.line(format!("{done}: {}", crate::text::shown_line(line)));
     }
     if differences.is_empty() {
-        text.push_str("the settings of git are as they were accepted");
+        text.push_str("the git settings are the accepted ones");
     }
     text
 }
 
-/// Which agent commands this machine has, for those who use any.
+/// The agent commands installed on this machine, if liza.yaml uses one.
 fn provider_note(providers: &[Listed]) -> Option<String> {
     providers.iter().find(|one| one.used)?;
     let here = providers.iter().filter(|one| one.installed.is_some());
@@ -147,9 +146,9 @@ fn bring_back(session: &mut Session, revision: u64, dry_run: bool) -> Result<Ans
     let before = plan.on;
     let now = restore::carry_out(ctx, plan)?;
     text.push_str(&if now == before {
-        "so nothing was to be brought back".to_owned()
+        "so nothing was restored".to_owned()
     } else {
-        format!("brought back as revision {now}; nothing of what happened since is lost: `liza log`")
+        format!("restored as revision {now}; `liza log` shows what happened since")
     });
     data["now"] = json!(now);
     Ok(Answer::new(data, text).at(now))

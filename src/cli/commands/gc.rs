@@ -3,33 +3,34 @@ use crate::cli::prelude::*;
 use crate::flow::archive::KEEP_DAYS;
 use crate::flow::gc::{Action, GcOptions, Report, gc};
 
-/// Collect what finished tasks left behind: worktrees, branches, refs, run files, old trash (people)
+/// Remove leftovers of finished tasks
 ///
-/// Prints one line: what was freed, and why the rest stays; -v lists every decision with its proof. A branch or ref goes only
-/// with proof that its work is in integration. Work that did not land is kept: its branch moves to refs/liza/attempts. Checkouts
-/// of reviews, and clean worktrees whose work is in integration, are deleted; other files go to the trash, and from there
-/// after so many days.
+/// People only. Removes worktrees, branches, refs, run files and old trash. Prints one line: what was freed and why
+/// the rest stays; -v lists every decision with its proof. liza removes a branch or ref only with proof that its work
+/// is in integration. Work that did not land is kept: its branch moves to refs/liza/attempts. Review checkouts, and
+/// clean worktrees whose work is in integration, are deleted; other files go to the trash, and are deleted from there
+/// after --keep-days.
 ///
 /// Example: liza gc --dry-run --keep-days 30
 #[derive(Args)]
 pub struct GcArgs {
-    /// Only say what would be done
+    /// Show what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Leave what is younger
+    /// Keep leftovers younger than this
     #[arg(long, value_name = "DAYS", default_value_t = KEEP_DAYS)]
     pub keep_days: u64,
-    /// Save uncommitted work under refs/liza/wip, and then let those worktrees go too
+    /// Save uncommitted work under refs/liza/wip and remove those worktrees too
     #[arg(long)]
     pub save: bool,
-    /// List what was collected and what stays, with the reasons
+    /// List what was removed and what stays, with the reasons
     #[arg(short, long)]
     pub verbose: bool,
 }
 
 impl OnBoard for GcArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        session.people_only("collect what tasks left behind")?;
+        session.people_only("remove leftovers of tasks")?;
         session.ctx.store.refuse_other_version()?;
         let options = GcOptions { dry_run: self.dry_run, keep_days: self.keep_days, save: self.save };
         let report = gc(&session.ctx, &options)?;
@@ -38,7 +39,7 @@ impl OnBoard for GcArgs {
     }
 }
 
-/// What was freed, and why the rest stays, on one line.
+/// What was freed and why the rest stays, in one line.
 fn summary(report: &Report) -> String {
     let worktrees =
         |deleted: bool| report.worktrees.pruned.iter().filter(|one| one.deleted == deleted).count();
@@ -61,7 +62,7 @@ fn summary(report: &Report) -> String {
         *stays.entry(format!("ref {}", decision.stays)).or_default() += 1;
     }
     let verb = if report.dry_run { "would be freed" } else { "freed" };
-    let done = if done.is_empty() { "nothing to collect".to_owned() } else { done };
+    let done = if done.is_empty() { "nothing to remove".to_owned() } else { done };
     let mut text = format!("{} {verb}: {done}", bytes(report.freed));
     if !stays.is_empty() {
         let all = stays.into_iter().map(|(what, count)| match what.split_once(' ') {

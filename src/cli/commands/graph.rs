@@ -9,7 +9,10 @@ pub enum Format {
     Json,
 }
 
-/// Show the tasks and what they wait for
+/// Show the tasks and their dependencies
+///
+/// Shows node states: pending, ready, running, blocked, failed or passed. A node state also considers what the task
+/// waits for; task states, such as IDLE or WORKING, are in `liza status`.
 ///
 /// Example: liza graph --format mermaid
 #[derive(Args)]
@@ -19,7 +22,7 @@ pub struct GraphArgs {
     pub format: Format,
 }
 
-/// Tasks that left the board, of those that somebody on it waits for.
+/// Archived tasks that tasks on the board depend on.
 type Archived<'b> = BTreeMap<&'b TaskId, Status>;
 
 impl OnBoard for GraphArgs {
@@ -45,7 +48,7 @@ impl OnBoard for GraphArgs {
             })
             .collect();
         let graph = Graph::new(board.tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())));
-        // What finished and left the board is still what somebody waits for.
+        // A task may depend on an archived task.
         let named = board.tasks.iter().flat_map(|task| &task.depends_on);
         let archived: Archived =
             named.filter_map(|id| frame.archived(id).map(|status| (id, status))).collect();
@@ -76,7 +79,7 @@ fn text(
         text.line(format!("{}.", number + 1));
         for task in group.iter().filter_map(|id| by_id.get(id).copied()) {
             let after = commas(task.depends_on.iter().map(|id| match archived.get(id) {
-                Some(status) => format!("{id} (archived, {status})"),
+                Some(status) => format!("{id} (archived, task state {status})"),
                 None => id.to_string(),
             }));
             let after = if after.is_empty() { after } else { format!("  after {after}") };
@@ -89,7 +92,7 @@ fn text(
     if text.is_empty() { "no tasks".to_owned() } else { text }
 }
 
-/// Quotes and line ends would end the label; everything else is a label's own business.
+/// Escapes quotes and line ends, which would end the label.
 fn label(task: &Task, picture: &view::Picture<'_>) -> String {
     let safe = |c: char| if c == '"' || crate::text::is_unseen(c) { '\'' } else { c };
     let title: String = task.body().title.chars().map(safe).collect();
@@ -102,7 +105,7 @@ fn mermaid(tasks: &[Task], picture: &view::Picture<'_>, archived: &Archived<'_>)
         text.line(format!("  n_{}[\"{}\"]", task.id, label(task, picture).replace('#', "#35;")));
     }
     for (id, status) in archived {
-        text.line(format!("  n_{id}[\"{id} (archived, {status})\"]"));
+        text.line(format!("  n_{id}[\"{id} (archived, task state {status})\"]"));
     }
     for task in tasks {
         for on in &task.depends_on {
@@ -121,7 +124,7 @@ fn dot(tasks: &[Task], picture: &view::Picture<'_>, archived: &Archived<'_>) -> 
         text.line(format!("  \"{}\" [label=\"{}\"];", task.id, label(task, picture).replace('\\', "\\\\")));
     }
     for (id, status) in archived {
-        text.line(format!("  \"{id}\" [label=\"{id} (archived, {status})\"];"));
+        text.line(format!("  \"{id}\" [label=\"{id} (archived, task state {status})\"];"));
     }
     for task in tasks {
         for on in &task.depends_on {

@@ -3,25 +3,25 @@ use std::ffi::OsString;
 use crate::cli::prelude::*;
 use crate::supervise::child;
 
-/// What a shell answers for a program it cannot find, and for one it cannot start.
+/// The exit codes of a shell for a program that it cannot find, and for one that it cannot start.
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 
-/// Run a command that dies with whoever started it, and all it started
+/// Run a command and end it, with all its processes, when its parent process ends
 #[derive(Args)]
 pub struct HoldArgs {
-    /// The command is a gate's: what it leaves behind ends with it, and nothing of it may act on this board
+    /// The command is a gate's: its remaining processes are ended with it, and none may change this board
     #[arg(long, value_name = "BOARD")]
     pub gate: Option<PathBuf>,
-    /// Whoever started it
+    /// Process id of the parent
     pub parent: u32,
-    /// The command
+    /// Command and its arguments
     #[arg(last = true, required = true)]
     pub command: Vec<OsString>,
 }
 
 impl Execute for HoldArgs {
-    /// The exit code is the command's own, or a shell's for one that could not be started.
+    /// Exits with the command's exit code, or with a shell's code for a command that cannot be started.
     fn execute(&self, _: &Invocation) -> Result<Answer, Failure> {
         let Some((program, rest)) = self.command.split_first() else {
             return Err(Failure::usage("no command is given"));
@@ -38,7 +38,7 @@ impl Execute for HoldArgs {
                 return Err(Failure::new(ErrorCode::AgentNotStarted, text));
             }
         };
-        // Its words were the command's.
+        // The command has printed its own output.
         Ok(Answer { exit: code, ..Answer::default() })
     }
 }

@@ -1,12 +1,12 @@
 use crate::board::RecordId;
 use crate::cli::prelude::*;
 
-/// Show what waits for the planner, and mark it as dealt with
+/// Show notes and reports for the planner; mark them done
 ///
 /// Example: liza inbox --done note-1 --done anomaly-2
 #[derive(Args)]
 pub struct InboxArgs {
-    /// Mark this record as processed, repeated for each
+    /// Mark this record as processed; repeat
     #[arg(long, value_name = "ID")]
     pub done: Vec<RecordId>,
 }

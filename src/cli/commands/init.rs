@@ -5,42 +5,43 @@ use crate::flow::setup::{Setup, Wanted};
 
 /// Start a board in this git repository
 ///
-/// Makes .liza/ (untracked), the integration branch from HEAD, and a liza.yaml that works as it is: the agent CLI found on the
-/// PATH, a team, and the project's tests as a gate, tried once on the present head. A gate that is red there is written as
-/// inactive, with the reason. Your checkout and your branches stay as they are. Where a board exists, nothing is changed.
+/// Creates .liza/ (untracked), the integration branch from HEAD, and a liza.yaml with working settings: the agent CLI
+/// found on the PATH, a team, and the project's tests as a gate. liza runs this gate once on HEAD; a gate that fails
+/// there is written as inactive, with the reason. Your checkout and your branches do not change. If there is a board
+/// already, nothing changes.
 ///
 /// Example: liza init "A greeting program that knows names"
 ///
 /// Example: liza init "A greeting program" --provider codex --no-gate -y
 #[derive(Args)]
 pub struct InitArgs {
-    /// What the team is to achieve, in a sentence
+    /// Goal of the team, in one sentence
     pub goal: String,
-    /// A file that says more about it; the goal alone is enough
+    /// File that describes the goal in detail (optional)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub spec: Option<String>,
-    /// The agent CLI that plays every role (default: the first that is installed)
+    /// Agent CLI for every role (default: the first one installed)
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
-    /// The command that tests the project (default: by the files found in its root)
+    /// Command that tests the project (default: chosen by the files in its root)
     #[arg(long = "gate", value_name = "CMD", conflicts_with = "no_gate", value_hint = ValueHint::CommandString)]
     pub gate_command: Option<String>,
-    /// Write no gate, and run nothing
+    /// Write no gate and run no tests
     #[arg(long)]
     pub no_gate: bool,
-    /// The branch that work is merged into
+    /// Branch that approved work is merged into
     #[arg(long, value_name = "BRANCH", default_value = "integration")]
     pub integration: String,
     /// Install git hooks too, as `liza hooks install` does
     #[arg(long, conflicts_with = "no_hooks")]
     pub hooks: bool,
-    /// Install no git hooks, and do not ask
+    /// Install no git hooks, and do not ask about them
     #[arg(long)]
     pub no_hooks: bool,
-    /// Ask nothing: every question that a terminal would be asked is answered with yes
+    /// Ask no questions; the answer to each is yes
     #[arg(long, short = 'y')]
     pub yes: bool,
-    /// Go ahead on a network file system
+    /// Allow a board on a network file system
     #[arg(long)]
     pub allow_network_fs: bool,
 }
@@ -72,7 +73,7 @@ impl OnBoard for InitArgs {
         }
         let mut hooks = None;
         if wants_hooks(session, self) {
-            // The board is made; hooks can be had later.
+            // The board exists; hooks can be installed later.
             match super::hooks::install::install_now(&session.ctx, false) {
                 Ok((installed, words)) => {
                     hooks = Some(installed);
@@ -97,7 +98,7 @@ impl OnBoard for InitArgs {
     }
 }
 
-/// What was chosen, and how to choose otherwise.
+/// The chosen settings, and how to change them.
 fn chosen(setup: &Setup, no_gate: bool) -> String {
     let mut text = String::from("Chosen:\n");
     match &setup.provider {
@@ -128,14 +129,14 @@ fn chosen(setup: &Setup, no_gate: bool) -> String {
         let name = &gate.name;
         text.line(format!("            fix it, then: liza config set gates.{name}.inactive null"));
     } else if setup.gates.is_empty() {
-        let why = if no_gate { "as you asked" } else { "nothing here says how this project is tested" };
-        text.line(format!("  gate      none: {why}; nothing tests what agents make"));
+        let why = if no_gate { "as you asked" } else { "liza found no tests of this project" };
+        text.line(format!("  gate      none: {why}; no tests check the agents' work"));
         text.line("            add one: liza config set gates.test.command \"COMMAND\"");
     }
     text
 }
 
-/// The board, and the hooks that were installed with it.
+/// The new board and its installed hooks.
 #[derive(Serialize)]
 struct Started {
     #[serde(flatten)]
@@ -144,7 +145,7 @@ struct Started {
     hooks: Option<Value>,
 }
 
-/// With the flag, or after a yes on a terminal.
+/// Installs hooks with the flag, or after a yes on a terminal.
 fn wants_hooks(session: &Session, args: &InitArgs) -> bool {
     if args.hooks || args.no_hooks {
         return args.hooks;

@@ -9,18 +9,18 @@ use crate::store::Store;
 use crate::watch::DirectoryWatch;
 use crate::wire::log::LooseRecord;
 
-/// Show what was done, by whom and when
+/// Show what each actor did and when
 ///
 /// Example: liza log --task t1 -n 20
 #[derive(Args)]
 pub struct LogArgs {
-    /// Go on printing as things happen
+    /// Keep printing new records
     #[arg(short, long)]
     pub follow: bool,
-    /// The last N records
+    /// Number of records to show, the last ones
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     pub number: usize,
-    /// Only what concerns this task
+    /// Only records of this task
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
 }
@@ -33,7 +33,7 @@ impl OnBoard for LogArgs {
         let mut watch =
             self.follow.then(|| DirectoryWatch::new(session.ctx.store.watched_dir(), Store::is_news));
         let snapshot = session.ctx.read(&Needs::Nothing)?;
-        // Where nothing else decides, only what is shown is put into words.
+        // Formats only the records that are shown.
         let enough = if task.is_none() && !self.follow { self.number } else { usize::MAX };
         let records = records(session, &snapshot, enough, true)?;
         let about = |record: &LooseRecord| match &task {
@@ -44,7 +44,7 @@ impl OnBoard for LogArgs {
         let shown: Vec<&LooseRecord> = chosen[chosen.len().saturating_sub(self.number)..].to_vec();
         let Some(watch) = &mut watch else {
             if records.is_empty() {
-                session.ctx.narrate("this board has no log");
+                session.ctx.narrate("this board has no journal");
             }
             let text: String = shown.iter().map(|record| format!("{}\n", line(record))).collect();
             let data = json!({ "records": shown.iter().map(|record| value(record)).collect::<Vec<_>>() });
@@ -64,13 +64,13 @@ impl OnBoard for LogArgs {
         loop {
             watch.wait(std::time::Duration::from_secs(3600));
             let snapshot = session.ctx.store.read(&Needs::Nothing)?;
-            // Only an old board has no revision to tell by.
+            // Only records of an old board have no revision.
             if snapshot.board.revision == revision && revision > 0 {
                 continue;
             }
             revision = snapshot.board.revision;
             let records = self::records(session, &snapshot, usize::MAX, false)?;
-            // A log that is shorter than it was was begun anew.
+            // A journal that became shorter was started anew.
             let new = if records.len() < seen { 0 } else { seen };
             for record in records.iter().skip(new).filter(|record| about(record)) {
                 if !print(record) {
@@ -82,7 +82,7 @@ impl OnBoard for LogArgs {
     }
 }
 
-/// The last records of this board's log; where a newer liza wrote some of it, as far as it can be understood.
+/// The last records of the journal; records of a newer liza as far as this version understands them.
 fn records(
     session: &Session,
     snapshot: &Snapshot,
@@ -100,12 +100,12 @@ fn records(
         }
         Err(error) => error,
     };
-    // What is merely unknown still chains; what does not is broken, and said so.
+    // Unknown records still fit the hash chain; a broken chain is an error.
     match store.read_other_log(snapshot) {
         Ok(records) if records.iter().any(|record| !Transition::NAMES.contains(&record.event.as_str())) => {
             if tell {
                 session.ctx.narrate(
-                    "the log holds records of a newer liza; they are shown as far as they are understood",
+                    "the journal holds records of a newer liza; this version shows what it understands",
                 );
             }
             Ok(records)
@@ -123,7 +123,7 @@ fn mentions(value: &Value, id: &str) -> bool {
     }
 }
 
-/// What a line shows of a record, whatever was done: an old log or a newer liza may have anything in these places.
+/// What a line shows of a record. An old journal or a newer liza may have any value in these fields.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Parts {
@@ -165,7 +165,7 @@ impl Part {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The ids in a list of them, or of what they name.
+    /// The ids in a list of ids or of objects with ids.
     fn ids(&self) -> Vec<&str> {
         let Self::Several(parts) = self else { return Vec::new() };
         let ids = parts.iter().filter_map(|part| match part {
@@ -177,7 +177,7 @@ impl Part {
 }
 
 fn line(record: &LooseRecord) -> String {
-    // The parts of a transition stand under its name; an entry of an old log has them itself.
+    // The fields of a transition are under its name; a record of an old journal has them at the top.
     let parts =
         Parts::deserialize(record.what.get(&record.event).unwrap_or(&record.what)).unwrap_or_default();
     let first =
@@ -210,7 +210,7 @@ fn line(record: &LooseRecord) -> String {
         .to_owned()
 }
 
-/// The first of several tasks, and how many more.
+/// The first of several tasks and the number of the others.
 fn several(ids: &[&str]) -> String {
     const SHOWN: usize = 5;
     let more = ids.len().saturating_sub(SHOWN);

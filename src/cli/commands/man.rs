@@ -2,17 +2,17 @@ use clap::Command;
 
 use crate::cli::prelude::*;
 
-/// Print the manual page, or write the pages of all commands into a directory
+/// Print the manual page, or write all pages to a directory
 ///
-/// The pages say what --help says. In a directory that `man` searches (its subdirectory `man1`), `man liza-task-claim`
-/// finds them.
+/// The pages say the same as --help. `man liza-task-claim` finds them in a directory that `man` searches (in its
+/// subdirectory `man1`).
 ///
 /// Example: liza man --dir man1
 ///
 /// Example: liza man
 #[derive(Args)]
 pub struct ManArgs {
-    /// Write one page a command into this directory; it is made if it is missing
+    /// Write one page per command to this directory; liza creates it if it is missing
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
@@ -34,7 +34,7 @@ impl Execute for ManArgs {
 }
 
 fn write_pages(command: &Command, dir: &Path, written: &mut Vec<String>) -> Result<(), Failure> {
-    // `liza-task-claim`, as building the tree has named it.
+    // `liza-task-claim`: building the tree sets the display name.
     let file = format!("{}.1", command.get_display_name().unwrap_or(command.get_name()));
     let path = dir.join(&file);
     std::fs::write(&path, page(command)?).map_err(|error| Failure::io("write", &path, &error))?;
@@ -48,8 +48,8 @@ fn write_pages(command: &Command, dir: &Path, written: &mut Vec<String>) -> Resu
 
 fn page(command: &Command) -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    clap_mangen::Man::new(command.clone())
-        .render(&mut bytes)
-        .map_err(|error| Failure::new(ErrorCode::BugMan, format!("the page cannot be made: {error}")))?;
+    clap_mangen::Man::new(command.clone()).render(&mut bytes).map_err(|error| {
+        Failure::new(ErrorCode::BugMan, format!("cannot render the manual page: {error}"))
+    })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

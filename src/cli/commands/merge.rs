@@ -1,26 +1,26 @@
 use crate::cli::prelude::*;
 use crate::flow::merge::{First, MergeOptions, Merged, merge, merge_first};
 
-/// Land approved work on the integration branch
+/// Merge approved work into the integration branch
 ///
-/// Merges without a checkout, asks the gates about exactly that tree, and moves the branch only if nobody else did. A
-/// conflict is exit 11: trivial ones leave the task INTEGRATION_FAILED (or are resolved with --resolve-trivial), real ones
-/// BLOCKED. A red gate is exit 7 and leaves it INTEGRATION_FAILED, unless integration itself is red: then nothing is
-/// merged and the task stays APPROVED.
+/// Merges without a checkout, runs the gates on exactly the merged tree, and moves the branch only if no other
+/// process has moved it. A conflict is exit 11: trivial ones leave the task INTEGRATION_FAILED (or are resolved with
+/// --resolve-trivial), real ones leave it BLOCKED. A failing gate is exit 7 and leaves the task INTEGRATION_FAILED;
+/// but if integration itself fails the gate, nothing is merged and the task stays APPROVED.
 ///
 /// Example: liza merge t1
 #[derive(Args)]
 pub struct MergeArgs {
-    /// The task
+    /// Id of the task
     #[arg(required_unless_present = "all", conflicts_with = "all", add = Completer::Tasks(|status| matches!(status, Status::Approved | Status::IntegrationFailed)))]
     pub task: Option<TaskId>,
-    /// Every approved task: the most urgent first, then who was approved first, then who owns least
+    /// All approved tasks: highest priority first, then oldest approval, then narrowest owned paths
     #[arg(long)]
     pub all: bool,
-    /// Resolve white space, import order and pure additions
+    /// Resolve conflicts in white space, import order and pure additions
     #[arg(long)]
     pub resolve_trivial: bool,
-    /// Land this commit, a person's resolution that contains the task's work
+    /// Merge this commit, in which a person resolved the conflict with the task's work
     #[arg(long, value_name = "COMMIT", conflicts_with = "all")]
     pub resolved: Option<Revision>,
 }
@@ -57,7 +57,7 @@ fn one(session: &mut Session, id: &TaskId, options: &MergeOptions) -> Result<Ans
 fn red(id: &TaskId, why: &NotMerged) -> Failure {
     let read = why.log.as_ref().map_or(String::new(), |log| format!("read {log}; "));
     Failure::new(Code::GateRed, format!("{id} cannot be merged: {}", why.reason))
-        .hint(format!("{read}integration is as it was; a coder mends it with `liza task claim {id}`"))
+        .hint(format!("{read}integration is unchanged; a coder fixes it after `liza task claim {id}`"))
         .detail("gate", why.gate.clone())
         .detail("log", why.log.clone())
         .detail("failing", why.failing.clone())
@@ -67,7 +67,7 @@ fn conflict(id: &TaskId, end: &MergeEnd, why: &NotMerged) -> Failure {
     let failure = Failure::new(ErrorCode::GitConflict, format!("{id} cannot be merged: {}", why.reason));
     if end.outcome == MergeResult::Blocked {
         failure.hint(format!(
-            "a person brings the two together on a branch that contains both, then `liza merge {id} --resolved COMMIT`"
+            "a person merges the two on a branch that contains both, then `liza merge {id} --resolved COMMIT`"
         ))
     } else {
         failure.hint(format!(
@@ -76,12 +76,12 @@ fn conflict(id: &TaskId, end: &MergeEnd, why: &NotMerged) -> Failure {
     }
 }
 
-/// Whether the next task may fare better: it may be what mends a red head, or run where this one does not.
+/// Whether to try the next task: it may fix a failing integration branch, or merge where this one does not.
 fn of_one_task(failure: &Failure) -> bool {
     matches!(failure.code.class(), Class::Stale | Class::Tier0 | Class::Gate)
 }
 
-/// What became of one task of the queue.
+/// The outcome of one task of the queue.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Turn {
@@ -90,7 +90,7 @@ enum Turn {
 }
 
 fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure> {
-    // A request id belongs to one merge; a queue is merged task by task.
+    // A request id belongs to one merge, not to a queue of merges.
     session.ctx.request = None;
     let mut turns: Vec<Turn> = Vec::new();
     let mut tried: BTreeSet<TaskId> = BTreeSet::new();
@@ -113,7 +113,7 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
                 }
                 turns.push(Turn::Ended(Box::new(merged.end)));
             }
-            // What stops one task may not stop the next; what stops all of them does.
+            // Continues after a failure of one task; stops at a failure that concerns all tasks.
             Err(failure) if of_one_task(&failure) => {
                 let hint = failure.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
                 text.line(format!("{id}: {}{hint}", failure.message));
@@ -136,10 +136,10 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
         tried.insert(id);
     }
     if turns.is_empty() {
-        text.push_str("nothing is approved");
+        text.push_str("no task is approved");
     }
     let data = json!({ "merges": turns });
-    // Where nothing came of any of them, the first says why.
+    // If no task was merged, the first failure is the answer.
     if let Some(failure) = refused.filter(|_| turns.iter().all(|turn| matches!(turn, Turn::Refused { .. }))) {
         return Err(failure.with_data(data, revision));
     }

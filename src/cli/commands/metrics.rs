@@ -3,24 +3,25 @@ use crate::flow::metrics::{Measured, Scope, measure};
 use crate::flow::roll_up::{amount_rows, took};
 use crate::policy::metrics::{Counts, Metrics, Verdicts};
 
-/// Figures computed from history: how much was done, how long it took and waited, what it cost, and what became of it
+/// Show throughput, durations, cost and outcomes
 ///
-/// Of the current goal, of all goals, of a sprint or of one task; archived tasks count. Durations are in seconds; of many figures the count,
-/// the sum, the median, the ninth of ten and the largest are given. A closed sprint has the figures it was closed with.
+/// Of the current goal, all goals, a sprint or one task; archived tasks count. Durations are in seconds; where there
+/// are many values, you see their count, sum, median, 90th percentile and maximum. A closed sprint keeps the metrics
+/// that it was closed with.
 ///
 /// Example: liza metrics --csv
 #[derive(Args)]
 pub struct MetricsArgs {
-    /// Only this sprint, the present one or a former one
+    /// Only this sprint, open or closed
     #[arg(long, value_name = "SPRINT", conflicts_with = "task")]
     pub sprint: Option<SprintId>,
     /// Only this task, archived or not
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
-    /// Every goal of this board together
+    /// All goals of this board together
     #[arg(long, conflicts_with_all = ["task", "sprint"])]
     pub all_goals: bool,
-    /// One figure a line, for a spreadsheet
+    /// Print CSV, one metric per line
     #[arg(long)]
     pub csv: bool,
 }
@@ -30,7 +31,7 @@ impl OnBoard for MetricsArgs {
 
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         if self.csv && session.ui.json {
-            let text = "--csv and --json are two forms of the same figures: give one of them";
+            let text = "--csv and --json exclude each other: give one of them";
             return Err(Failure::usage(text));
         }
         let scope = match (&self.sprint, &self.task) {
@@ -53,10 +54,10 @@ impl OnBoard for MetricsArgs {
     }
 }
 
-/// Whatever is counted is a whole number; rates and costs are not.
+/// Counts are whole numbers; rates and costs are not.
 pub fn figure(name: &str, value: f64) -> Value {
     let is_share = name.contains("_rate") || name.starts_with("cost_usd");
-    // As text it is exact, and what is too large for a whole number stays as it is.
+    // Text is exact; a value that is too large for a whole number is kept.
     let whole = (!is_share && value.fract() == 0.0).then(|| format!("{value:.0}").parse::<u64>().ok());
     whole.flatten().map_or_else(|| json!(value), |whole| json!(whole))
 }

@@ -1,5 +1,6 @@
-//! One file per command: its arguments, a few lines that hand them to the use case, and the outcome in words. A new
-//! command is its file, its `mod` line and its row in a table: here, or in the `mod.rs` of its group.
+//! One file per command: its arguments, the call of its use case, and the outcome as text. A new command is its file, its
+//! `mod` line, its row in a table (here, or in the `mod.rs` of its parent command) and, at the top level, its name in
+//! `cli/groups.rs`.
 
 mod agent;
 mod anomaly;

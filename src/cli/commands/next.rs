@@ -7,19 +7,20 @@ use crate::policy::view::Scene;
 use crate::store::Store;
 use crate::watch::DirectoryWatch;
 
-/// Claim the best work there is for you, and print what it is
+/// Claim the most urgent work for your role and print it
 ///
-/// A coder gets a task, a reviewer or the red team a review, a planner the reason to plan, or else a task of its own role. `implementer` and
-/// `reviewer`, the words of a work graph, stand for coder and code_reviewer, `project_manager` and `scaffolder` for planner and coder. Your own reserved work comes first, then the
-/// most urgent. Nothing to do: exit 0 and `data` is null.
+/// A coder gets a task, a reviewer or the red team a review, a planner the reason to plan or a task of its own role.
+/// Work reserved for you comes first, then the most urgent. The role names of a work graph are accepted too:
+/// `implementer` is coder, `reviewer` is code_reviewer, `project_manager` is planner, `scaffolder` is coder. If there
+/// is no work: exit 0, `data` is null.
 ///
 /// Example: liza next --role coder --wait 60
 #[derive(Args)]
 pub struct NextArgs {
-    /// As what (default: every role you are registered with)
+    /// Role to work in (default: every role you are registered with)
     #[arg(long)]
     pub role: Option<Role>,
-    /// Wait this long for work to appear, a day at most
+    /// Wait up to this long for work; at most a day
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub wait: u64,
 }
@@ -32,19 +33,19 @@ impl OnBoard for NextArgs {
         let roles = self.roles(session)?;
         session.seal_request()?;
         if self.wait > 0 {
-            // A note typed into the file is something to wait for, too.
+            // A note typed into state.yaml also ends the wait.
             session.ctx.settle_edits()?;
             session.ctx.store.supervise();
         }
         session.ctx.integration_in_place(&session.ctx.read(&Needs::Nothing)?.board)?;
-        // Nobody waits longer than a day for one answer; and a clock has its end.
+        // At most a day, so that the deadline cannot overflow.
         let deadline = Instant::now() + Duration::from_secs(self.wait.min(LONGEST_WAIT));
-        // Watched before the first look, so that nothing slips in between.
+        // The watch starts before the first look, so that no change is missed.
         let mut watch =
             (self.wait > 0).then(|| DirectoryWatch::new(session.ctx.store.watched_dir(), Store::is_news));
         if let Some(why) = watch.as_ref().and_then(DirectoryWatch::is_polling) {
             session.ctx.narrate(format!(
-                "changes are looked for five times a second, because notification is not to be had: {why}"
+                "liza polls for changes five times a second, because file notification failed: {why}"
             ));
         }
         loop {
@@ -68,7 +69,7 @@ impl OnBoard for NextArgs {
 }
 
 impl NextArgs {
-    /// The role that was named, or those of the agent that calls.
+    /// The named role, or all roles of the calling agent.
     fn roles(&self, session: &Session) -> Result<Vec<Role>, Failure> {
         if let Some(role) = &self.role {
             session.known_role(role)?;
@@ -86,12 +87,12 @@ impl NextArgs {
     }
 }
 
-/// Why there is nothing, as far as paths are the reason.
+/// The text for no work, with the tasks that wait for paths.
 fn nothing(session: &Session, roles: &[Role]) -> Result<String, Failure> {
     let snapshot = session.ctx.read(&Needs::Nothing)?;
     let world = session.ctx.store.surroundings(&snapshot.board)?;
     let scene = Scene::new(&snapshot.board, &world, &session.ctx.now);
-    let mut text = "nothing to do right now; `liza status` says what waits for what".to_owned();
+    let mut text = "nothing to do right now; `liza status` shows what each task waits for".to_owned();
     let held =
         snapshot.board.tasks.iter().filter(|task| roles.contains(&task.role) && task.status == Status::Idle);
     for task in held.filter(|task| scene.node_state(task) == NodeState::Blocked) {
@@ -115,7 +116,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
     let caps = holding(said, board);
     let call = Call::new(actor, &ctx.now, &world);
     call.check_switches(None)?;
-    // Where the agent or the run has used up its own, nothing is offered at all.
+    // If the agent or the run has used up its spending limit, no work is offered.
     check_caps(&caps, board, &call, None)?;
     let affordable = |task: &Task| check_caps(&caps, board, &call, Some(task)).is_ok();
     if *role == Role::planner() {
@@ -138,7 +139,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
     if let Err(failure) = &claimed
         && failure.code == Code::Limit
     {
-        // It is blocked now; there may be other work.
+        // The claim has blocked the task; looks for other work.
         session.ctx.narrate(failure.message.clone());
         return offer(session, role);
     }
@@ -150,11 +151,11 @@ fn asks_for_foreign_work(by: &AgentId, role: &Role) -> Refusal {
         Code::Tier0Role,
         format!("`{by}` does not have the role {role}, so it may not ask for that role's work"),
     )
-    .hint("this is recorded as a rule breach (Tier 0); ask for work of a role you were registered with")
+    .hint("liza recorded a rule breach (Tier 0: a rule that no setting can change); ask for work of a role you are registered with")
     .detail("rule", "role_boundary")
 }
 
-/// What was taken, in words. Nothing, if somebody else was faster: there may be other work.
+/// The claimed work as text; `None` if another agent was faster, because there may be other work.
 fn taken<T: Serialize>(
     claimed: Result<(T, u64), Failure>,
     words: fn(&T) -> String,

@@ -1,13 +1,15 @@
 use crate::cli::prelude::*;
 
-/// Leave a note; a person's note is how the planner gets an answer
+/// Leave a note for the planner
+///
+/// A person answers the planner's questions with a note.
 ///
 /// Example: liza note "use argparse, not click" --task t1
 #[derive(Args)]
 pub struct NoteArgs {
-    /// The text, @file, or - for standard input
+    /// Text, @file, or - for standard input
     pub text: String,
-    /// The task it is about
+    /// Task that the note is about
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
 }

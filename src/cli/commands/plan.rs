@@ -7,33 +7,34 @@ use crate::policy::plan_check;
 use crate::policy::plan_check::{Around, Checked, Finding, Order, Severity};
 use crate::wire::plan::{Planned, Standing, read_planned};
 
-/// Create a whole graph of tasks from YAML or JSON, all or nothing (planner, people)
+/// Create all tasks of a plan file, or none of them
 ///
-/// The file holds `tasks:` with a list, a bare list, one task, a work graph (`id`, `nodes`, perhaps `edges`) or
-/// `subcontracts` (`parent_id`, `assigned_role`, `blocks`, `execution_mode`, inputs and expected outputs by name). `workstreams:` (`id`,
-/// `goal`, `ownership_paths`, …) opens parts that own different paths; each gets a task for a supervisor, who plans it first.
-/// `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them.
-/// Nodes and subcontracts that lack a spec or criteria leave the whole plan a draft, which `liza task edit` completes.
+/// For planners and people. The file holds `tasks:` with a list, a bare list, one task, a work graph (`id`, `nodes`,
+/// optionally `edges`) or `subcontracts` (`parent_id`, `assigned_role`, `blocks`, `execution_mode`, named inputs and
+/// expected outputs). `workstreams:` (`id`, `goal`, `ownership_paths`, …) opens parts that own different paths; each gets a
+/// task for a supervisor, who plans it first. `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them. If a node
+/// or subcontract lacks a spec or criteria, all tasks of the plan stay drafts; `liza task edit` completes them.
 ///
-/// --check looks for circles, dangling references, missing or vague criteria, tasks for tests alone, tasks too large or too
-/// small, paths that two tasks own, and shows the groups and the critical path that result. Exit 1 if `plan` would refuse it.
+/// --check looks for cycles, dangling references, missing or vague criteria, tasks for tests alone, tasks that are
+/// too large or too small, and paths that two tasks own; it shows the resulting groups and the critical path. Exit 1
+/// if `plan` would refuse the file.
 ///
 /// Example: liza plan plan.yaml --check
 #[derive(Args)]
 pub struct PlanArgs {
-    /// The file, or - for standard input
+    /// Plan file, or - for standard input
     #[arg(value_hint = ValueHint::AnyPath)]
     pub file: String,
-    /// Only say what would be refused and what looks unwise
+    /// Only report errors and warnings; create nothing
     #[arg(long)]
     pub check: bool,
     /// Leave the tasks as drafts
     #[arg(long)]
     pub draft: bool,
-    /// The spec of tasks that name none
+    /// Spec for tasks that name none
     #[arg(long, visible_alias = "spec-ref", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub spec: Option<String>,
-    /// A criterion of tasks that have none
+    /// Acceptance criterion for tasks that have none
     #[arg(long, visible_alias = "done-when", value_name = "CRITERION")]
     pub done: Vec<String>,
 }
@@ -53,7 +54,7 @@ impl OnBoard for PlanArgs {
         }
         let tasks = &planned.tasks;
         let (Specs { found: specs_found, pins }, texts) = session.ctx.find_specs(tasks)?;
-        // A work graph has no place for what a task needs to be claimable; that can follow.
+        // A work graph may lack what a task needs to be claimable; `liza task edit` adds it later.
         let lacking = if planned.as_graph { lacking(tasks, &specs_found) } else { Vec::new() };
         let count = tasks.len();
         let add = AddTasks {
@@ -73,7 +74,7 @@ impl OnBoard for PlanArgs {
             return answer(session, &planned, judged, &lacking);
         }
         session.ctx.keep_texts(&texts)?;
-        // What keeps it from being looked at is said by the commit, which may mend it.
+        // If the plan cannot be checked, the commit reports why.
         if let Ok(judged) = judge(session, &add) {
             judged.refuse_what_routes_do()?;
             for finding in judged.remarks(&lacking) {
@@ -92,7 +93,7 @@ impl OnBoard for PlanArgs {
     }
 }
 
-/// A plan, what was found in it, and what the board says to it.
+/// A plan, the findings about it, and the refusal of the board, if any.
 struct Judged {
     checked: Checked,
     refusal: Option<Refusal>,
@@ -112,7 +113,7 @@ impl Judged {
         }
     }
 
-    /// What is not refused and yet worth saying; what a graph lacks is said at the end.
+    /// Warnings; what a graph lacks is printed at the end.
     fn remarks(&self, lacking: &[Lacking]) -> impl Iterator<Item = &Finding> {
         let said_later = !lacking.is_empty();
         self.checked.findings.iter().filter(move |finding| {
@@ -121,7 +122,7 @@ impl Judged {
     }
 }
 
-/// Looks at the plan as it is, and asks the board whether it would take it. Changes nothing.
+/// Checks the plan and asks the board whether it would refuse it. Changes nothing.
 fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
     let snapshot = session.ctx.read(&Needs::Nothing)?;
     let board = &snapshot.board;
@@ -151,7 +152,7 @@ fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
     Ok(Judged { checked, refusal, revision: board.revision })
 }
 
-/// Whether one of the findings says what the board would refuse.
+/// Whether a finding already reports the refusal of the board.
 fn is_said(findings: &[Finding], refusal: &Refusal) -> bool {
     let codes: &[&str] = match refusal.code {
         Code::Cycle => &["cycle"],
@@ -215,7 +216,7 @@ fn order_words(count: usize, order: &Order) -> String {
     text
 }
 
-/// What the person's checkout has there; a link is neither, for nobody may work through it.
+/// What the person's checkout has at a path; a link counts as neither, because no task may work through it.
 fn standing(root: &std::path::Path, path: &str) -> Option<Standing> {
     let path = crate::board::RepoPath::new(path).ok()?;
     let kind = std::fs::symlink_metadata(root.join(path.as_str())).ok()?.file_type();
@@ -236,7 +237,7 @@ fn fill_in(tasks: &mut [NewTask], spec: Option<&str>, done: &[String]) {
     }
 }
 
-/// How many work at once is one setting, and people's: a plan that counts on another one is told so.
+/// Warns if the plan expects another number of agents at work than the setting, which only people change.
 fn check_window(session: &Session, planned: &Planned) -> Result<(), Failure> {
     let Some(wanted) = planned.max_parallel else { return Ok(()) };
     let window = session.ctx.project_config()?.run.window;
@@ -245,7 +246,7 @@ fn check_window(session: &Session, planned: &Planned) -> Result<(), Failure> {
     }
     let text = format!("the plan says max_parallel {wanted}, but the team works with {window} at once");
     Err(Failure::new(Code::Value, text)
-        .hint(format!("set `run: {{window: {wanted}}}` in liza.yaml, or take max_parallel out of the plan"))
+        .hint(format!("set `run: {{window: {wanted}}}` in liza.yaml, or remove max_parallel from the plan"))
         .detail("max_parallel", window))
 }
 

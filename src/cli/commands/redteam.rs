@@ -7,29 +7,29 @@ use crate::host::place::Temporary;
 use crate::supervise::child::end_descendants;
 use crate::supervise::signals;
 
-/// Attack liza from inside an agent, on throw-away repositories
+/// Attack liza as a hostile agent, on throw-away repositories
 ///
-/// Plays hostile agents below real runners: they hide where they come from, use the tokens of others, plant hooks, filters and merge
-/// drivers, forge objects, passes and boards, and approve or land their own work. Each attack has a repository and a home of
-/// its own in a temporary folder; yours have no part in it, and no network is used. Every outcome is checked from outside: by
-/// the board, the journal, the branches and the person's files. What this machine does not allow is skipped by name.
-/// Exit 0 if everything that was tried was refused or noticed, exit 1 if something got through.
+/// Runs hostile agents below real runners: they hide their origin, use the tokens of other agents, plant hooks,
+/// filters and merge drivers, forge objects, gate passes and boards, and approve or merge their own work. Each attack
+/// has its own repository and home in a temporary folder; it touches none of yours and uses no network. liza checks
+/// every outcome from outside: the board, the journal, the branches and the person's files. An attack that this
+/// machine does not allow is skipped by name. Exit 0 if every attack was refused or noticed, exit 1 if one succeeded.
 ///
 /// Example: liza redteam --only no-identity --only merge-driver
 #[derive(Args)]
 pub struct RedteamArgs {
-    /// Try only this attack (may be repeated)
+    /// Try only this attack; repeat
     #[arg(long, value_name = "ID")]
     pub only: Vec<String>,
-    /// List the attacks and try none
+    /// List the attacks; try none
     #[arg(long)]
     pub list: bool,
-    /// Make the repositories here and keep them (default: a temporary folder, removed unless something got through)
+    /// Create the repositories here and keep them (default: a temporary folder, removed unless an attack succeeded)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub keep: Option<PathBuf>,
 }
 
-/// In debug builds: what each attack is after is done before it is judged, to show that every check can fail.
+/// In debug builds: carries out the aim of each attack before the check, to show that every check can fail.
 const WON: &str = "LIZA_TEST_REDTEAM_WON";
 
 impl Execute for RedteamArgs {
@@ -39,8 +39,8 @@ impl Execute for RedteamArgs {
             return Ok(list(&chosen));
         }
         if let Some(dir) = self.keep.as_ref().filter(|dir| dir.symlink_metadata().is_ok()) {
-            return Err(Failure::usage(format!("{} is there already", dir.display()))
-                .hint("name a folder that is not"));
+            return Err(Failure::usage(format!("{} exists already", dir.display()))
+                .hint("name a folder that does not exist"));
         }
         let failed =
             |error| Failure::new(ErrorCode::IoFailed, format!("could not make a temporary folder: {error}"));
@@ -50,9 +50,8 @@ impl Execute for RedteamArgs {
         let dir = dir.canonicalize().map_err(|error| Failure::io("find", &dir, &error))?;
         let signal = Arc::new(AtomicI32::new(0));
         let came = signal.clone();
-        signals::forward(move |signal| came.store(signal, Ordering::Relaxed)).map_err(|error| {
-            Failure::new(ErrorCode::IoFailed, format!("signals cannot be caught: {error}"))
-        })?;
+        signals::forward(move |signal| came.store(signal, Ordering::Relaxed))
+            .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("cannot handle signals: {error}")))?;
         crate::host::adopt_orphans();
         let began = Instant::now();
         let won = cfg!(debug_assertions) && std::env::var_os(WON).is_some();
@@ -77,9 +76,7 @@ impl Execute for RedteamArgs {
             ));
         }
         if !holds {
-            text.line(
-                "\nA promise does not hold on this machine. specs/redteam.md says what each folder holds.",
-            );
+            text.line("\nA promise does not hold on this machine. specs/redteam.md describes the folders.");
         } else if self.keep.is_some() {
             text.line(format!("The repositories are in {}.", dir.display()));
         }
@@ -91,7 +88,7 @@ impl Execute for RedteamArgs {
         }
         let broken = (!holds).then(|| {
             Failure::new(ErrorCode::RefusedFindings, "a promise does not hold on this machine")
-                .hint("`data.attacks` says which; specs/redteam.md says what each folder holds")
+                .hint("`data.attacks` names it; specs/redteam.md describes the folders")
         });
         Ok(Answer::new(data, text).failed_if(broken))
     }

@@ -4,20 +4,21 @@ use crate::flow::roll_up;
 use crate::policy::work_graph::{GraphReport, WorkNode};
 use crate::text::md_inline;
 
-/// Report on the whole work graph: nodes and what became of them, locks, and what the gates said last
+/// Report on the work graph: nodes, locks and gate results
 ///
-/// Archived tasks count, replaced ones do not. The JSON has the keys graph_id, total_nodes, passed, failed, pending, nodes,
-/// locks and last_gate_results; whatever has neither passed nor failed is pending there. (What one run of the team did is in
-/// .liza/reports.) --format markdown or json gives the whole instead: goal, sprint, tasks by state, figures, spending, open
-/// questions, anomalies, breaker and interventions; --goal what the goal has come to alone.
+/// Archived tasks count, replaced ones do not. The JSON has the keys graph_id, total_nodes, passed, failed, pending,
+/// nodes, locks and last_gate_results; a node that has neither passed nor failed counts as pending there. These are
+/// node states, not task states: see `liza status` for the latter. --format markdown or json prints the full report:
+/// goal, sprint, tasks by task state, metrics, spending, open questions, anomalies, breaker and interventions. --goal
+/// prints only the result of the goal. The report of a single `liza run` is in .liza/reports.
 ///
 /// Example: liza report --format markdown
 #[derive(Args)]
 pub struct ReportArgs {
-    /// The whole report, in this form
+    /// Print the full report in this format
     #[arg(long, value_enum, value_name = "FORM")]
     pub format: Option<Format>,
-    /// What the goal has come to: tasks, files, tests, iterations, spending, errors, state of the review
+    /// Print the result of the goal: tasks, files, tests, iterations, spending, errors, review state
     #[arg(long)]
     pub goal: bool,
 }
@@ -35,13 +36,13 @@ impl OnBoard for ReportArgs {
         }
         let (report, text, revision) = work_graph(session)?;
         let data = serde_json::to_value(&report).map_err(|error| {
-            Failure::new(ErrorCode::BugReport, format!("the report cannot be written: {error}"))
+            Failure::new(ErrorCode::BugReport, format!("cannot render the report: {error}"))
         })?;
         Ok(Answer::new(data, text).at(revision))
     }
 }
 
-/// The work graph, its report in words, and the revision of the board it is of.
+/// The work graph, its report as text, and the revision of the board.
 fn work_graph(session: &Session) -> Result<(GraphReport, String, u64), Failure> {
     let (report, board) = views::report(&session.ctx)?;
     let frame = view::Frame::new(&session.ctx, &board)?;
@@ -54,7 +55,7 @@ fn work_graph(session: &Session) -> Result<(GraphReport, String, u64), Failure> 
     Ok((report, text, board.revision))
 }
 
-/// Beside the work graph, what it came to and what it cost.
+/// The work graph with results and cost.
 fn whole(session: &Session, args: &ReportArgs) -> Result<Answer, Failure> {
     let found = roll_up::gather(&session.ctx)?;
     let revision = found.everything.board.revision;
@@ -81,7 +82,7 @@ fn words(report: &GraphReport, goal: &str, why: &dyn Fn(&WorkNode) -> Option<Str
     let counted = if counted.is_empty() { counted } else { format!(": {counted}") };
     text.line(format!("{}{counted}", plural(report.total_nodes, "node")));
     if !report.nodes.is_empty() {
-        text.line("\n| node | state | task | by | after | what |");
+        text.line("\n| node | node state | task state | agent | after | title |");
         text.line("|---|---|---|---|---|---|");
     }
     for node in &report.nodes {
@@ -101,7 +102,7 @@ fn words(report: &GraphReport, goal: &str, why: &dyn Fn(&WorkNode) -> Option<Str
     if !report.locks.is_empty() {
         text.line("\n## Locks\n");
         for lock in &report.locks {
-            let agent = lock.agent.as_ref().map_or("nobody", |agent| agent.as_str());
+            let agent = lock.agent.as_ref().map_or("no agent", |agent| agent.as_str());
             let until = lock.until.map_or(String::new(), |until| format!(", until {until}"));
             let stale = if lock.stale { ", stale" } else { "" };
             let (path, kind) = (md_inline(lock.path.as_str()), lock.granularity.as_str());

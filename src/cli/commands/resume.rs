@@ -2,17 +2,18 @@ use crate::cli::prelude::*;
 use crate::flow::oversight;
 use crate::policy::overseer::Question;
 
-/// Take every kill switch away and give leases the paused time back
+/// Remove PAUSE, CHECKPOINT and ABORT, and extend leases
 ///
-/// It also answers "no" to the questions about agents in .liza/ESCALATION: those agents go on.
+/// Each lease is extended by the time the switches were set. Also answers "no" to the questions about agents in
+/// .liza/ESCALATION: those agents continue.
 ///
 /// Example: liza resume
 #[derive(Args)]
 pub struct ResumeArgs {
-    /// Only the switch of this task
+    /// Remove only the switch of this task
     #[arg(long, value_name = "TASK", conflicts_with = "agent")]
     pub task: Option<TaskId>,
-    /// Only the switch of this agent
+    /// Remove only the switch of this agent
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<AgentId>,
 }
@@ -22,15 +23,15 @@ impl OnBoard for ResumeArgs {
         let ctx = &session.ctx;
         if !ctx.is_human() {
             return Err(Failure::new(Code::HumanOnly, "only a person may resume")
-                .hint("say what you need with `liza note`, and wait"));
+                .hint("ask a person with `liza note`, and wait"));
         }
-        // Before anything is taken away: leases can be extended only on a board that may be changed.
+        // Checked first: leases can be extended only on a board that may be changed.
         ctx.read(&Needs::Nothing)?;
         ctx.settle_edits()?;
         let task = self.task.as_ref().map(TaskId::as_str);
         let wanted = task.or(self.agent.as_ref().map(AgentId::as_str));
         let mut chosen = ctx.store.switches()?.set;
-        // A CHECKPOINT leaves its summary, also where this is the first command since it was set.
+        // Writes the summary of CHECKPOINT if this is the first command since it was set.
         crate::flow::summary::after_command(ctx);
         if let Some(wanted) = wanted {
             let is_wanted = |subject: &String| subject.eq_ignore_ascii_case(wanted);
@@ -45,12 +46,12 @@ impl OnBoard for ResumeArgs {
                 cleared.push(format!("{}{of}", switch.kind.as_str()));
             }
         }
-        // The leases first: whoever cannot give the time back takes nothing away. Dying in between gives it twice.
+        // Leases first: if they cannot be extended, no switch is removed. A crash in between extends them twice.
         let committed =
             if cleared.is_empty() { None } else { Some(ctx.commit(ExtendLeases { seconds: paused })?) };
         crate::host::crash::point("resume.extended");
         breaker::note_resumed(ctx, &chosen.iter().collect::<Vec<_>>())?;
-        // Before the switches go: an agent that is let go on must not be halted in between.
+        // Before the switches are removed, so that no agent is halted in between.
         let answered = answer_questions(ctx, wanted)?;
         for switch in &chosen {
             ctx.store.clear_switch(switch.kind, switch.subject.as_deref())?;
@@ -60,14 +61,14 @@ impl OnBoard for ResumeArgs {
             ctx.store.end_escalation(ctx.now.monotonic)?;
         }
         let goes_on =
-            |question: &Question| format!("\n{} goes on ({} is answered: no)", question.agent, question.id);
+            |question: &Question| format!("\n{} continues ({} is answered: no)", question.agent, question.id);
         let go_on: String = answered.iter().map(goes_on).collect();
         let ids: Vec<&str> = answered.iter().map(|question| question.id.as_str()).collect();
         let Some(committed) = committed else {
             let data = json!({ "cleared": [], "answered": ids });
             return Ok(Answer::new(data, format!("no switch is set{go_on}")));
         };
-        let text = format!("taken away: {}; leases extended by {paused} s{go_on}", cleared.join(", "));
+        let text = format!("removed: {}; leases extended by {paused} s{go_on}", cleared.join(", "));
         let data = json!({
             "cleared": cleared, "extended_by": paused, "tasks": committed.outcome.tasks, "answered": ids,
         });
@@ -75,8 +76,7 @@ impl OnBoard for ResumeArgs {
     }
 }
 
-/// Answers "no" to what a person was asked: everything that stands in `.liza/ESCALATION`, or what is about this task or
-/// agent.
+/// Answers "no" to the questions in `.liza/ESCALATION`: all of them, or those about this task or agent.
 fn answer_questions(ctx: &Context, wanted: Option<&str>) -> Result<Vec<Question>, Failure> {
     let board = ctx.read(&Needs::Nothing)?.board;
     if board.rest.interventions.is_empty() {

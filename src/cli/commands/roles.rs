@@ -3,16 +3,17 @@ use crate::flow::roles;
 use crate::policy::registry::{Cell, Held, Matrix, Registry};
 use crate::policy::team::Limits;
 
-/// Print what each role may do, and by what it is held to that
+/// Show each role's permissions and how they are enforced
 ///
-/// A row is an operation on the board, a kind of tools, or to whom it may write and for whom it may plan; `+` may, `-` may not. `rule`: the
-/// rules of the board know the role. `registry`: the board holds its agents to what liza.yaml said when they were registered.
-/// `provider`: its command is started with an option for it. `prompt`: it is only asked.
+/// Rows are operations on the board, kinds of tools, the roles that it may write to and the roles that it may plan
+/// for; `+` means allowed, `-` refused. `rule`: a rule of the board decides. `registry`: the board enforces the
+/// permissions that liza.yaml gave when the agent was registered. `provider`: liza starts the agent's command with an
+/// option that enforces it. `prompt`: only the prompt asks for it.
 ///
 /// Example: liza roles coder
 #[derive(Args)]
 pub struct RolesArgs {
-    /// One role, whole: limits, provider, template, paths, and where each value comes from
+    /// Role to show in full: limits, provider, template, paths and the source of each value
     pub role: Option<Role>,
 }
 
@@ -67,23 +68,23 @@ fn all(found: &roles::Roles) -> Answer {
         text.line(line.trim_end());
     }
     text.push_str(
-        "\n+ may, - may not. rule: the rules of the board; registry: what liza.yaml said when the agent was registered;\n\
-         provider: an option of its command; prompt: only asked. `liza roles ROLE` tells more of one.\n",
+        "\n+ allowed, - refused. rule: the rules of the board; registry: liza.yaml when the agent was registered;\n\
+         provider: an option of the agent's command; prompt: only asked for. `liza roles ROLE` shows one role in full.\n",
     );
     let before: Vec<&String> = found.registered_before.iter().map(|(id, _)| id).collect();
     text.push_str(&outdated(&before));
     Answer::new(json!({ "roles": roles, "rows": rows, "registered_before": before }), text)
 }
 
-/// Agents keep what they were registered with.
+/// Agents keep the permissions they were registered with.
 fn outdated(ids: &[&String]) -> String {
     if ids.is_empty() {
         return String::new();
     }
-    format!("\nregistered before liza.yaml said this, and held to what it said then: {}\n", commas(ids))
+    format!("\nregistered before liza.yaml changed, with the permissions of that time: {}\n", commas(ids))
 }
 
-/// A value and who says so.
+/// A value and its source.
 struct Said {
     name: &'static str,
     value: Value,
@@ -122,20 +123,20 @@ fn one(found: &roles::Roles, role: &Role) -> Answer {
         from: from(own.is_some()),
     };
     let description = registry.description(role).to_owned();
-    let template = "the one that comes with liza, or .liza/templates";
+    let template = "built into liza, or from .liza/templates";
     let paths = own.paths.iter().map(ToString::to_string).collect();
     let rows = [
         plain("description", Some(description), own.description.is_some(), ""),
-        plain("provider", provider.map(|(name, _)| name.to_owned()), provider.is_some(), "none is named"),
-        plain("model", own.model.clone(), own.model.is_some(), "as the provider chooses"),
+        plain("provider", provider.map(|(name, _)| name.to_owned()), provider.is_some(), "none"),
+        plain("model", own.model.clone(), own.model.is_some(), "the provider's default"),
         list("args", own.args.clone(), !own.args.is_empty(), "none"),
         plain("template", own.template.clone(), own.template.is_some(), template),
         figure("wall_seconds", limits.wall_seconds, own.limits.wall_seconds),
         figure("turns", limits.turns, own.limits.turns),
         figure("tokens", limits.tokens, own.limits.tokens),
-        list("may_spawn", names(registry.spawns(role)), own.may_spawn.is_some(), "nobody"),
-        list("may_message", names(registry.recipients(role)), own.may_message.is_some(), "nobody but people"),
-        list("paths", paths, !own.paths.is_empty(), "what its task allows"),
+        list("may_spawn", names(registry.spawns(role)), own.may_spawn.is_some(), "no role"),
+        list("may_message", names(registry.recipients(role)), own.may_message.is_some(), "people only"),
+        list("paths", paths, !own.paths.is_empty(), "the scope of its task"),
     ];
     let mut text = format!("{role}\n");
     for row in &rows {

@@ -11,16 +11,18 @@ use crate::policy::run::{Cause, in_words};
 use crate::policy::team::{HUMAN, TeamMember, default_team};
 use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 
-/// Let the team work until the goal is complete
+/// Run the team until the goal is complete
 ///
-/// Goes on with the next goal of the queue (`liza goal`), and ends by naming the command to type next. With WHAT, that is the next
-/// goal, and it is routed: a tiny, clear job of low risk that takes 90 seconds at most goes to one coder and one reviewer, all else
-/// to workstreams with a plan each, and to an auditor in the end. The planner estimates, unless --t-max and --t-why say it.
+/// Continues with the next goal in the queue (`liza goal`), and ends by printing the command to type next. With WHAT,
+/// that is the next goal, and liza routes it: a tiny, clear job of low risk that takes at most 90 seconds goes to one
+/// coder and one reviewer; everything else goes to workstreams with a plan each, and to an auditor at the end. The
+/// planner estimates, unless --t-max and --t-why are given.
 ///
-/// Starts agents whenever there is work and room, as `team`, `roles`, `provider` and `run` in liza.yaml say: reviews and
-/// merges before new tasks, and never two at once whose paths overlap. Ends when everything is merged (exit 0), when only a
-/// person can go on (exit 1, with what is needed and the command for it), at ABORT (exit 5) or at a signal. Ctrl-C asks
-/// agents to end and keeps their work; once more ends them at once. Run it again to go on. Leaves a report in .liza/reports.
+/// Starts agents whenever there is work and room, as `team`, `roles`, `provider` and `run` in liza.yaml say: reviews
+/// and merges before new tasks, and never two tasks at once whose paths overlap. Ends when everything is merged (exit
+/// 0), when only a person can continue (exit 1, with what is needed and the command for it), at ABORT (exit 5) or at
+/// a signal. Ctrl-C asks the agents to end and keeps their work; a second Ctrl-C ends them at once. Run it again to
+/// continue. Writes a report to .liza/reports.
 ///
 /// Example: liza run --window 3
 ///
@@ -29,19 +31,19 @@ use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 pub struct RunArgs {
     #[command(flatten)]
     pub route: route::RouteArgs,
-    /// By which agent command everybody is played, instead of what liza.yaml says
+    /// Provider for all agents (overrides liza.yaml)
     #[arg(long)]
     pub provider: Option<String>,
-    /// How many agents work at the same time
+    /// Maximum number of agents at work at the same time
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub window: Option<u32>,
-    /// Team to start (overrides liza.yaml); ROLE=human is a person, whom the run waits for; repeat for several
+    /// Team to start (overrides liza.yaml); the run waits for a person in ROLE=human; repeat
     #[arg(long, value_name = "ROLE=COUNT", value_parser = parse_member)]
     pub team: Vec<TeamMember>,
-    /// Where the job may change files (with --single; default: anywhere)
+    /// Path that the job may change (with --single; default: any path)
     #[arg(long = "in", value_name = "PATH", requires = "single", value_hint = ValueHint::AnyPath)]
     pub inside: Vec<String>,
-    /// What kind of change the job is (with --single): code needs tests
+    /// Kind of change (with --single); code needs tests
     #[arg(long, value_enum, default_value_t = SingleKind::Code, requires = "single")]
     pub kind: SingleKind,
 }
@@ -53,12 +55,12 @@ pub enum SingleKind {
     Config,
 }
 
-/// So many reasons are said; people read no more at once.
+/// The maximum number of reasons printed.
 const MOST_CAUSES: usize = 20;
 
 impl OnBoard for RunArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        // Where there is no board, that is what is said.
+        // Reports a missing board before any other refusal.
         session.ctx.read(&Needs::Nothing)?;
         session.people_only("run the team")?;
         let config = session.ctx.project_config()?;
@@ -72,7 +74,7 @@ impl OnBoard for RunArgs {
         let what = self.goal_text(session)?;
         let job = what.as_ref().filter(|_| self.route.single).cloned();
         if job.is_some() {
-            // A job of its own is of low risk.
+            // A single job has low risk.
             let red_team = config.red_team.as_ref().filter(|red_team| red_team.from <= Risk::Low);
             let member = |role: Role, count: u32| TeamMember { role, count, provider: None };
             let reviewers = config.review.quorum.of(Risk::Low);
@@ -86,7 +88,7 @@ impl OnBoard for RunArgs {
             session.known_role(&member.role)?;
         }
         session.ctx.settle_edits()?;
-        // What a person finds changed at the start is better than what stops the first approval.
+        // A changed gate is reported now, before it stops the first approval.
         let board = session.ctx.read(&Needs::Nothing)?.board;
         crate::flow::gates::accepted::check(&session.ctx, &board, &config)?;
         let checked = Checked::new(&session.ctx, &team, self.provider.as_deref())?;
@@ -98,10 +100,10 @@ impl OnBoard for RunArgs {
         {
             return Ok(answer);
         }
-        // Only now that it can be done: a task that nobody begins would stay on the board.
+        // Added last: if the run could not start, the task would stay on the board.
         let only = job.map(|what| self.give_job(session, &what)).transpose()?;
         let live = Live::new(session.ui);
-        // What agents write into the file from here on is not a person's.
+        // From here on, edits of the file may come from agents.
         session.ctx.store.supervise();
         let mut checked = Some(checked);
         loop {
@@ -129,7 +131,7 @@ impl OnBoard for RunArgs {
 }
 
 impl RunArgs {
-    /// Goes on with the queue where the current goal is over; the answer, if there is nothing to do.
+    /// Starts the next goal of the queue if the current goal is finished; an answer if there is nothing to do.
     fn start_next_goal(&self, session: &Session) -> Result<Option<Answer>, Failure> {
         let ctx = &session.ctx;
         let board = ctx.read(&Needs::Nothing)?.board;
@@ -161,7 +163,7 @@ impl RunArgs {
     }
 }
 
-/// After a goal is complete: its report is written, and the next one of the queue begins.
+/// After a goal is complete: writes its report and starts the next goal of the queue.
 fn next_goal(session: &Session, finished: &Finished) -> bool {
     let ctx = &session.ctx;
     let waits =
@@ -171,20 +173,20 @@ fn next_goal(session: &Session, finished: &Finished) -> bool {
     }
     let report = match report::write(ctx, &facts(finished, "complete")) {
         Ok(written) => format!("report: {}", written.markdown.display()),
-        Err(failure) => format!("no report could be written: {}", failure.message),
+        Err(failure) => format!("cannot write the report: {}", failure.message),
     };
     match ctx.commit_step(StartGoal {}) {
         Ok(committed) => {
             let GoalStarted { goal, description } = committed.outcome;
             ctx.narrate(format!("the goal is complete; {report}"));
-            ctx.narrate(format!("goes on with {goal}: {}", shown_line(&description)));
+            ctx.narrate(format!("continues with {goal}: {}", shown_line(&description)));
             true
         }
         Err(_) => false,
     }
 }
 
-/// Whom `--team` names.
+/// Parses a member of `--team`.
 fn parse_member(text: &str) -> Result<TeamMember, String> {
     let (role, count) = text.split_once('=').unwrap_or((text, "1"));
     let role = role.parse().map_err(|why: IdError| why.to_string())?;
@@ -211,7 +213,7 @@ fn facts(finished: &Finished, outcome: &'static str) -> RunFacts {
     }
 }
 
-/// What blocked tasks ask, each with the command that answers.
+/// The questions of blocked tasks, each with the command that answers it.
 fn questions(ctx: &Context, causes: &[Cause]) -> Vec<(TaskId, String, String)> {
     let named = causes.iter().filter_map(|cause| TaskId::new(cause.task.as_ref()?).ok()).collect();
     let Ok(snapshot) = ctx.read(&Needs::Tasks(named)) else { return Vec::new() };
@@ -237,7 +239,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
         Outcome::Signal(_) => "stopped",
     };
     if finished.outcome == Outcome::Complete && !single {
-        // Said already, or not quite true after all: the report says what is.
+        // Printed already, or outdated: the report has the present state.
         let _ = ctx.commit(CompleteGoal {});
     }
     let facts = facts(finished, outcome);
@@ -249,7 +251,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
         )
         .collect();
     let next = (finished.outcome == Outcome::Complete).then_some("liza deliver");
-    // What the run did is done, whether it can be written down or not.
+    // The run has done its work even if its report cannot be written.
     let (data, ending, revision, merged) = match report::write(ctx, &facts) {
         Ok(written) => (
             json!({
@@ -265,7 +267,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
                 "outcome": outcome, "causes": facts.causes, "seconds": facts.seconds, "counts": {}, "report": null,
                 "report_json": null, "report_failed": failure.message, "stopped": facts.stopped, "questions": asked, "next": next,
             }),
-            format!("no report could be written: {}", failure.message),
+            format!("cannot write the report: {}", failure.message),
             0,
             "everything".to_owned(),
         ),
@@ -277,13 +279,13 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
             Ok(Answer::new(data, text))
         }
         Outcome::Signal(signal) => {
-            let text = format!("stopped; run it again to go on where it was\n{ending}");
+            let text = format!("stopped; `liza run` continues the work\n{ending}");
             let stopped = Failure::new(ErrorCode::of_signal(*signal), "stopped by a signal")
-                .hint("run it again to go on where it was");
+                .hint("`liza run` continues the work");
             Ok(Answer::new(data, text).failed(stopped).exit(exit_code(*signal)))
         }
         Outcome::Aborted(why) => Err(Failure::new(Code::Switched, format!("aborted: {why}; {ending}"))
-            .hint("work in progress is kept; `liza resume` takes the switch away, then run it again")
+            .hint("work in progress is kept; `liza resume` removes the switch, then run it again")
             .with_data(data, revision)),
         Outcome::Stuck(causes) => {
             let mut lines = in_words(causes);
@@ -292,9 +294,9 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
             if more > 0 {
                 lines.push(format!("and {more} more; the report has them all"));
             }
-            let stuck = Failure::new(ErrorCode::RefusedStuck, "nothing can go on by itself")
+            let stuck = Failure::new(ErrorCode::RefusedStuck, "no task can proceed without a person")
                 .hint("`data.causes` says what each task needs and the command for it; then run it again");
-            let mut text = format!("nothing can go on by itself:\n  {}\n", lines.join("\n  "));
+            let mut text = format!("no task can proceed without a person:\n  {}\n", lines.join("\n  "));
             for (task, question, command) in questions.iter().take(MOST_CAUSES) {
                 text.line(format!("{task} asks: {}\n  {command}", shown_line(question)));
             }

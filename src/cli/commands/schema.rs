@@ -6,15 +6,15 @@ use crate::flow::init::published_schema;
 use crate::wire::schema::NAMES;
 use crate::wire::to_json_pretty;
 
-/// Print a JSON Schema of what liza reads or writes
+/// Print the JSON Schema of a file liza reads or writes
 ///
-/// state, task, new-task, plan, graph, subcontracts, report, feedback, checkpoint, config, bundle or route; of slices: task-dispatch,
+/// state, task, new-task, plan, graph, subcontracts, report, feedback, checkpoint, config, bundle or route; for slices: task-dispatch,
 /// worker-result-supervisor, worker-result-operator, worker-result-coder, review-result-auditor.
 ///
 /// Example: liza schema feedback
 #[derive(Args)]
 pub struct SchemaArgs {
-    /// Which one
+    /// Name of the schema
     #[arg(value_parser = PossibleValuesParser::new(NAMES.into_iter().chain(OF_SLICES)), hide_possible_values = true)]
     pub name: String,
 }

@@ -4,18 +4,18 @@ use crate::flow::moved::{self, Evidence};
 use crate::policy::restart::failing;
 use crate::policy::wake::Wake;
 
-/// Show the board at a glance: counts, who does what, and why what waits waits
+/// Show tasks, agents and what each task waits for
 ///
 /// Example: liza status --json
 #[derive(Args)]
 pub struct StatusArgs {
-    /// Finished tasks too
+    /// Include finished tasks
     #[arg(long)]
     pub all: bool,
-    /// Take the paths of this task back instead; the same as `liza lock release` (people only)
+    /// Release the paths of this task instead, as `liza lock release` does (people only)
     #[arg(long, value_name = "TASK", add = Completer::Tasks(super::lock::release::holds_paths))]
     pub force_unlock: Option<TaskId>,
-    /// Why they are taken back
+    /// Reason for releasing the paths
     #[arg(long, requires = "force_unlock", default_value = "no reason given")]
     pub reason: String,
 }
@@ -28,7 +28,7 @@ impl OnBoard for StatusArgs {
             let reason = session.input.text(&self.reason)?;
             return super::lock::release::release(session, task, &reason);
         }
-        // Thousands of finished tasks stay unread.
+        // Does not read the bodies of finished tasks: there may be thousands.
         let snapshot = session.ctx.read_with(|board| {
             view::needed_for_rows(board.tasks.iter().filter(|task| !task.status.is_terminal()))
         })?;
@@ -40,10 +40,10 @@ impl OnBoard for StatusArgs {
             let count = board.tasks.iter().filter(|task| task.status == status).count();
             counts.insert(status.as_str().to_owned(), count.into());
         }
-        // Said and not refused: whoever looks at the board may be the one to decide about it.
+        // Reported, not refused: the caller may be the person who decides about it.
         let moved = moved::shown(&session.ctx, board);
         let wakes = wakes(board, session.ctx.now.wall);
-        // Agents are told at every call; a person is told where he looks.
+        // Every command reports unseen messages to agents; only `status` reports them to people.
         let unread = board.unseen_by(&AgentId::human()).len();
         if unread > 0 && board.identify(&session.ctx.credentials).is_ok_and(|actor| actor.is_human()) {
             session.ctx.narrate(format!("{} for you: `liza message inbox`", plural(unread, "message")));
@@ -106,15 +106,15 @@ impl StatusArgs {
             text.line(format!("{}{until}", sprint.id));
         }
         if !board.rest.spent.is_nothing() {
-            text.line(format!("spent: {} (`liza metrics` says on what)", board.rest.spent.words()));
+            text.line(format!("spent: {} (`liza metrics` shows on what)", board.rest.spent.words()));
         }
         for switch in picture.switches() {
             let aborted = switch.starts_with("ABORT");
-            let then = if aborted { ", then `liza run` goes on" } else { "" };
-            text.line(format!("!! {switch} (`liza resume` ends it{then})"));
+            let then = if aborted { ", then `liza run` continues" } else { "" };
+            text.line(format!("!! {switch} (`liza resume` removes it{then})"));
         }
         if let Some(red) = &board.rest.integration.red {
-            text.line(format!("!! `{}` is red, so nothing is merged: {red} (`liza integration advance REV --reason …` brings what mends it)",
+            text.line(format!("!! `{}` fails its gates, so nothing is merged: {red} (`liza integration advance REV --reason …` brings a fix)",
             board.config().integration_branch
         ));
         }
@@ -152,7 +152,7 @@ impl StatusArgs {
             let reason = body.blocked_reason.as_deref().unwrap_or_default();
             text.line(format!("\n{} waits for a decision: {}", task.id, shown_line(reason)));
             text.line(view::positions(both));
-            text.line(format!("`liza task unblock {} --answer …` decides it", task.id));
+            text.line(format!("answer with `liza task unblock {} --answer …`", task.id));
         }
         if !wakes.is_empty() {
             text.line("\nfor the planner:");
@@ -163,7 +163,7 @@ impl StatusArgs {
         }
         if board.rest.circuit_breaker.tier0_violations > 0 {
             let count = board.rest.circuit_breaker.tier0_violations;
-            text.line(format!("\nTier 0 violations refused: {count}"));
+            text.line(format!("\nrule breaches refused: {count} (Tier 0: attempts to break a rule that no setting can change, such as approving own work)"));
         }
         text
     }

@@ -1,27 +1,27 @@
-//! The three kill switches: each is a file of that name in .liza.
+//! The switches PAUSE, CHECKPOINT and ABORT: each is a file of that name in .liza.
 
 use crate::board::SwitchKind;
 use crate::board::rights::{Stopped, check_switch};
 use crate::cli::prelude::*;
 use crate::flow::summary;
 
-/// What is stopped, and why.
+/// What the switch stops, and why.
 #[derive(Args)]
 pub struct Stop {
-    /// Only this task
+    /// Set the switch for this task only
     #[arg(long, value_name = "TASK", conflicts_with = "agent")]
     pub task: Option<TaskId>,
-    /// Only this agent
+    /// Set the switch for this agent only
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<AgentId>,
-    /// Why, for whoever meets it
+    /// Reason, shown to each agent that the switch stops
     #[arg(long, default_value = "")]
     pub reason: String,
 }
 
-/// Stop new work: nobody claims, submits, judges or merges until `liza resume`
+/// Set PAUSE: no claims, submissions, verdicts or merges
 ///
-/// The same as `touch .liza/PAUSE`. Saving work goes on, and agents keep their leases.
+/// The same as `touch .liza/PAUSE`; `liza resume` removes it. Agents can still save work, and they keep their leases.
 ///
 /// Example: liza pause --reason "looking at t3"
 #[derive(Args)]
@@ -30,9 +30,9 @@ pub struct PauseArgs {
     stop: Stop,
 }
 
-/// Tell every agent to stop
+/// Set ABORT: stop all agents and keep their work
 ///
-/// The same as `touch .liza/ABORT`: stronger than a pause. Work in progress is kept.
+/// The same as `touch .liza/ABORT`; stronger than PAUSE.
 ///
 /// Example: liza abort --reason "wrong goal"
 #[derive(Args)]
@@ -41,9 +41,10 @@ pub struct AbortArgs {
     stop: Stop,
 }
 
-/// Halt everything and write a summary report for people
+/// Set the CHECKPOINT switch: halt the team, write a summary
 ///
-/// The same as `touch .liza/CHECKPOINT`, plus the report. (A coder's plan is `liza task checkpoint`.)
+/// The same as `touch .liza/CHECKPOINT`, plus the summary report for people. This is not a coder's checkpoint, the
+/// announcement before the work: see `liza task checkpoint`.
 ///
 /// Example: liza checkpoint --reason "end of the day"
 #[derive(Args)]
@@ -87,8 +88,11 @@ fn subject(board: &Board, task: Option<&TaskId>, agent: Option<&AgentId>) -> Res
 fn set(session: &mut Session, kind: SwitchKind, args: &Stop) -> Result<Answer, Failure> {
     let ctx = &session.ctx;
     if kind == SwitchKind::Checkpoint && !ctx.is_human() {
-        return Err(Failure::new(Code::HumanOnly, "`liza checkpoint` halts the whole system")
-            .hint("a coder's plan is written with `liza task checkpoint TASK --intent …`"));
+        return Err(Failure::new(
+            Code::HumanOnly,
+            "only a person may set the CHECKPOINT switch, which halts the team",
+        )
+        .hint("a coder announces its work with `liza task checkpoint TASK --intent …`"));
     }
     let board = ctx.read(&Needs::Nothing)?.board;
     let whom = subject(&board, args.task.as_ref(), args.agent.as_ref())?;
@@ -99,16 +103,16 @@ fn set(session: &mut Session, kind: SwitchKind, args: &Stop) -> Result<Answer, F
     let set = ctx.store.set_switch(kind, subject, &reason)?;
     let mut text = match (&subject, set) {
         (None, true) if kind == SwitchKind::Abort => {
-            "ABORT is set: every agent stops and its work is kept; to go on: `liza resume`, then `liza run`"
+            "ABORT is set: all agents stop and their work is kept; to continue: `liza resume`, then `liza run`"
                 .to_owned()
         }
-        (None, true) => format!("{} is set: nothing new starts until `liza resume`", kind.as_str()),
+        (None, true) => format!("{} is set: no new work starts until `liza resume`", kind.as_str()),
         (Some(subject), true) => format!("{} is set for {subject}", kind.as_str()),
-        (_, false) => format!("{} was set already; it stays as it is", kind.as_str()),
+        (_, false) => format!("{} is set already; it stays", kind.as_str()),
     };
     let mut data = json!({ "switch": kind.as_str(), "subject": subject, "set": set });
     if kind == SwitchKind::Checkpoint {
-        // Where it was set before, its report may be old.
+        // If the switch was set before, its report may be old.
         let report = if set { summary::of_checkpoint(ctx, subject)?.map(|(report, _)| report) } else { None };
         let report = report.map_or_else(|| summary::write(ctx, &reason), Ok)?;
         text.push_str(&format!("\nsummary: {}", report.display()));

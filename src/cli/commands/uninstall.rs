@@ -1,37 +1,36 @@
 use crate::cli::prelude::*;
 use crate::flow::uninstall::{Report, uninstall};
 
-/// Take liza out of this repository (people)
+/// Remove liza from this repository
 ///
-/// Hooks, excludes, worktrees and .liza go; what was in .liza is kept in one directory beside it, without the agents'
-/// secrets. Branches, refs, liza.yaml and specs/ stay. Uncommitted work in worktrees is saved under refs first. Refused
-/// while agents are at work.
+/// People only. Removes hooks, excludes, worktrees and .liza; a directory beside it keeps what was in .liza, without
+/// the agents' secrets. Branches, refs, liza.yaml and specs/ stay. Uncommitted work in worktrees is saved under refs
+/// first. Refused while agents are at work.
 ///
 /// Example: liza uninstall --dry-run
 #[derive(Args)]
 pub struct UninstallArgs {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     pub yes: bool,
-    /// Only say what would be done
+    /// Show what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
 }
 
 impl OnBoard for UninstallArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        session.people_only("take liza out of the repository")?;
+        session.people_only("remove liza from the repository")?;
         if !self.yes && !self.dry_run {
-            match session.ui.ask("Take liza out of this repository? The board is kept beside it.") {
+            match session.ui.ask("Remove liza from this repository? The board is kept beside it.") {
                 Some(true) => {}
                 Some(false) => {
                     return Err(Failure::new(ErrorCode::RefusedDeclined, "nothing was changed")
-                        .hint("`liza uninstall --dry-run` says what would be done"));
+                        .hint("`liza uninstall --dry-run` shows what would be done"));
                 }
                 None => {
-                    let text = "nobody is there to be asked: this is no terminal";
-                    let hint =
-                        "`liza uninstall --dry-run` says what would be done; with --yes it is done unasked";
+                    let text = "liza cannot ask for confirmation: there is no terminal";
+                    let hint = "`liza uninstall --dry-run` shows what would be done; `liza uninstall --yes` does it without asking";
                     return Err(Failure::new(ErrorCode::UsageConfirm, text).hint(hint));
                 }
             }
@@ -48,26 +47,26 @@ fn words(report: &Report) -> String {
         text.line("nothing was changed; this would be done:");
     }
     if !report.worktrees.is_empty() {
-        text.line(format!("{} taken away; their branches stay", plural(report.worktrees.len(), "worktree")));
+        text.line(format!("{} removed; their branches stay", plural(report.worktrees.len(), "worktree")));
     }
     for refname in &report.saved {
         text.line(format!("uncommitted work saved as {refname}"));
     }
     if !report.hooks.is_empty() {
-        text.line(format!("liza's block is out of {}", plural(report.hooks.len(), "git hook")));
+        text.line(format!("liza's block is removed from {}", plural(report.hooks.len(), "git hook")));
     }
     if !report.excludes.is_empty() {
         text.line(format!("no longer excluded from git: {}", report.excludes.join(", ")));
     }
     for path in &report.left {
-        text.line(format!("left where it is, for it is not liza's: {}", path.display()));
+        text.line(format!("kept, because liza did not create it: {}", path.display()));
     }
     match &report.kept {
         Some(kept) => text.line(format!(
-            "the board is kept in {}; it is yours to keep or delete, and renamed back to .liza it is a board again",
+            "the board is kept in {}; keep or delete it; renamed to .liza it is a board again",
             kept.display()
         )),
-        None => text.line("there is no board here any more"),
+        None => text.line("there is no board here"),
     }
     text
 }

@@ -8,14 +8,14 @@ use crate::store::read::EDITED_BY_HAND;
 use crate::store::read::{LARGEST_STATE, invalid};
 use crate::wire::state::{Decoded, StateError};
 
-/// Check the board, or a file that should be one: schema and every invariant
+/// Check schema and invariants of the board or of a file
 ///
-/// Names each offending field. Exit 6 if anything is wrong.
+/// Names each invalid field. Exit 6 if anything is wrong.
 ///
 /// Example: liza validate
 #[derive(Args)]
 pub struct ValidateArgs {
-    /// A file to check instead of the board
+    /// File to check instead of the board
     #[arg(value_hint = ValueHint::AnyPath)]
     pub file: Option<String>,
 }
@@ -31,7 +31,7 @@ impl OnBoard for ValidateArgs {
                     if version == u64::from(VERSION) && !warning.starts_with(EDITED_BY_HAND) =>
                 {
                     return Err(Failure::new(ErrorCode::BoardInvalid, warning).hint(
-                        "`liza doctor` says what is wrong, `liza doctor --fix` restores the newest board",
+                        "`liza doctor` explains the problem, `liza doctor --fix` restores the newest board",
                     ));
                 }
                 snapshot if snapshot.version == u64::from(VERSION) => {
@@ -69,25 +69,25 @@ impl OnBoard for ValidateArgs {
             ErrorCode::BoardViolations,
             format!("{whose} breaks {}:\n{}", plural(found.len(), "rule"), lines.join("\n")),
         )
-        .hint("repair it with liza's commands; they refuse only what would make it worse")
+        .hint("fix it with liza's commands; they refuse only what would break more rules")
         .detail("violations", list))
     }
 }
 
-/// A person may change some things with an editor; everything else that differs from the last board liza wrote makes it invalid:
-/// a cut history, another epoch, incarnation or verdict.
+/// A person may edit some fields; any other difference from the last board that liza wrote is invalid: a cut history,
+/// another epoch, incarnation or verdict.
 fn check_edit(session: &Session) -> Result<(), Failure> {
     match session.ctx.store.judge_edit(&session.ctx.now)? {
         Judged::Adoptable(_) => Ok(()),
         Judged::Refused(why) => Err(Failure::new(
             ErrorCode::BoardEdited,
-            format!("state.yaml was changed by hand in places where only liza writes: {why}"),
+            format!("state.yaml was edited in fields that only liza may write: {why}"),
         )
         .hint("`liza doctor` shows the difference and what may be edited, `liza doctor --fix` restores the last board")),
     }
 }
 
-/// The board is what journal, images and copies say it is.
+/// Checks the board against journal, images and copies.
 fn check_story(session: &Session) -> Result<(), Failure> {
     let checks = verify::board_story(&session.ctx)?;
     let Some(first) = checks.iter().find(|check| !check.ok) else { return Ok(()) };
@@ -95,11 +95,11 @@ fn check_story(session: &Session) -> Result<(), Failure> {
         ErrorCode::BoardVerify,
         format!("the board is not what liza wrote ({}): {}", first.name, first.detail),
     )
-    .hint("`liza verify` looks at everything, `liza doctor --fix` restores the board from its copies")
+    .hint("`liza verify` checks everything, `liza doctor --fix` restores the board from its copies")
     .detail("checks", json!(checks)))
 }
 
-/// An old board is as valid as it can be if it can be read; of a newer one this program cannot judge.
+/// An old board is valid if it can be read; this version cannot check a newer one.
 fn other_version(snapshot: &Snapshot) -> Result<Answer, Failure> {
     let version = snapshot.version;
     if version > u64::from(VERSION) {
@@ -107,7 +107,7 @@ fn other_version(snapshot: &Snapshot) -> Result<Answer, Failure> {
     }
     let tasks = snapshot.board.tasks.len();
     let text = format!(
-        "the board of version {version} can be read: {}; what `liza doctor --fix` would make of it, `liza doctor` says",
+        "the board of version {version} can be read: {}; `liza doctor` shows how `liza doctor --fix` would convert it",
         plural(tasks, "task")
     );
     Ok(Answer::new(json!({ "valid": true, "violations": [], "version": version, "read_only": true }), text))
@@ -117,17 +117,18 @@ fn read_file(session: &Session, file: &str) -> Result<Board, Failure> {
     let (bytes, _) =
         crate::store::files::read_whole(std::path::Path::new(file), LARGEST_STATE).map_err(|error| {
             Failure::new(ErrorCode::BoardInvalid, format!("{file} cannot be a board: {error}"))
-                .hint("name a file that is one")
+                .hint("name a file with a board")
         })?;
     match Decoded::new(bytes.clone()) {
         Ok(mut decoded) => {
             decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
             Ok(decoded.into_board())
         }
-        // Without liza's own checksum it is read the strict way, so that the offending place can be named.
+        // A file without liza's checksum is parsed strictly, so that the error names the place.
         Err(StateError::Edited | StateError::Former | StateError::Truncated) => {
             crate::wire::flat::read_edited(&bytes, &session.ctx.now).map_err(|error| {
-                Failure::new(ErrorCode::BoardInvalid, format!("{file}: {error}")).hint("mend that place")
+                Failure::new(ErrorCode::BoardInvalid, format!("{file}: {error}"))
+                    .hint("fix that place in the file")
             })
         }
         Err(why) => Err(invalid(&why).into()),

@@ -1,10 +1,10 @@
 use crate::cli::prelude::*;
 use crate::flow::verify as verify_flow;
 
-/// Check that board, log and repository tell the same story
+/// Check that board, journal and repository agree
 ///
-/// The hash chain of the log, the log replayed against the board, merged work in integration. Exit 6 at the first
-/// broken link.
+/// Checks the hash chain of the journal, replays the journal against the board, and checks that merged work is in
+/// integration. Exit 6 at the first difference.
 ///
 /// Example: liza verify
 #[derive(Args)]
@@ -23,7 +23,7 @@ impl OnBoard for VerifyArgs {
             None => Ok(Answer::new(json!({ "checks": checks }), text)),
             Some(broken) => {
                 Err(Failure::new(ErrorCode::BoardVerify, format!("{}: {}", broken.name, broken.detail))
-                    .hint("`liza doctor` says what can be done; nothing was changed")
+                    .hint("`liza doctor` shows what to do; nothing was changed")
                     .detail("checks", serde_json::to_value(&checks).unwrap_or_default()))
             }
         }

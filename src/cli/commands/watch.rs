@@ -3,16 +3,17 @@ use crate::supervise::notifier::Told;
 use crate::supervise::watcher;
 use crate::supervise::watcher::Ended;
 
-/// Watch the board, and say what needs a person (people)
+/// Watch the board and report what needs a person
 ///
-/// Tells each thing once: here, in .liza/alerts.log, and to the command `watch.notify` of liza.yaml. A board that cannot be
-/// trusted halts everybody (PAUSE); a checkpoint made by `touch` gets its report. One at a time for a board; a second one
-/// exits 3. Nothing depends on it running. Ends at a signal, or with exit 6 when the board is gone.
+/// People only. Reports each thing once: here, in .liza/alerts.log, and to the command `watch.notify` of liza.yaml.
+/// If the board cannot be trusted, the watcher sets PAUSE, which halts all agents; it writes the summary of a
+/// CHECKPOINT switch that was set with `touch`. One watcher per board; a second one exits 3. liza works the same
+/// without a watcher. Ends at a signal, or with exit 6 when the board is gone.
 ///
 /// Example: liza watch --once
 #[derive(Args)]
 pub struct WatchArgs {
-    /// Look once, tell what is new, and end: for cron
+    /// Look once, report what is new, and end (for cron)
     #[arg(long)]
     pub once: bool,
 }
@@ -20,19 +21,19 @@ pub struct WatchArgs {
 impl OnBoard for WatchArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         session.people_only("watch the board")?;
-        // What is edited from here on waits for another command of a person.
+        // From here on, manual edits wait for the next command of a person.
         session.ctx.settle_edits()?;
         session.ctx.store.supervise();
         let ui = session.ui;
-        let line = |told: &Told| shown_line(&told.line()).into_owned();
+        let line = |alert: &Told| shown_line(&alert.line()).into_owned();
         if self.once {
-            let told = watcher::once(&mut session.ctx)?;
-            let text: String = told.iter().map(|told| line(told) + "\n").collect();
-            return Ok(Answer::new(json!({ "alerts": told }), text));
+            let alerts = watcher::once(&mut session.ctx)?;
+            let text: String = alerts.iter().map(|alert| line(alert) + "\n").collect();
+            return Ok(Answer::new(json!({ "alerts": alerts }), text));
         }
         session.ctx.narrate("watching; alerts go to .liza/alerts.log, Ctrl-C ends it");
-        let for_people = |told: &Told| crate::cli::times::for_people(&line(told)).into_owned();
-        let show = |told: &Told| ui.stream(&if ui.json { to_json_line(told) } else { for_people(told) });
+        let for_people = |alert: &Told| crate::cli::times::for_people(&line(alert)).into_owned();
+        let show = |alert: &Told| ui.stream(&if ui.json { to_json_line(alert) } else { for_people(alert) });
         Ok(match watcher::watch(&mut session.ctx, &show)? {
             Ended::Signal(signal) => {
                 let stopped = Failure::new(ErrorCode::of_signal(signal), "stopped by a signal");

@@ -17,7 +17,7 @@ attacks! {
     // Judging and landing own work.
     "own-approval", "own-merge", "changed-checkout", "moved-after-approval", "out-of-scope", "lost-lease",
     // Git.
-    "planted-hooks", "reviewers-own-git", "fsmonitor", "filter", "merge-driver", "worktree-gitfile", "commondir",
+    "planted-hooks", "reviewers-own-git", "fsmonitor", "filter", "merge-driver", "worktree-gitfile", "commondir", "no-gitfile",
     "false-git", "replaced-objects", "forged-object", "repository-inside",
     // Branches.
     "tag-of-integration", "symbolic-integration", "linked-integration", "moved-integration",
@@ -111,6 +111,9 @@ mod tests {
                 attack.has("won") || attack.has("won_last"),
                 "{id}: nothing shows that its check can fail"
             );
+            // A control does what the attack is after; an attempt that only says it was successful shows nothing.
+            let pretends = |line: &str| line.trim_start().starts_with("try ") && line.ends_with(" true");
+            assert_eq!(attack.script.lines().find(|line| pretends(line)), None, "{id}");
         }
         let mut ids: Vec<&str> = ALL.iter().map(|attack| attack.id).collect();
         ids.sort_unstable();

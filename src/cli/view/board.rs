@@ -1,5 +1,6 @@
-//! The board at a glance.
+//! The board as text: `liza status` and `liza task list`.
 
+use crate::board::lease::Lease;
 use crate::board::{Switch, World};
 use crate::cli::paint::bar;
 use crate::cli::prelude::*;
@@ -7,7 +8,7 @@ use crate::policy::view::{Scene, Waiting};
 use crate::policy::wake::Trigger;
 use crate::text::{display_width, fitted};
 
-/// In this order a person wants to know of them.
+/// Task states in the order of their urgency for a person.
 const BY_NEED: [Status; 11] = [
     Status::Blocked,
     Status::IntegrationFailed,
@@ -21,12 +22,12 @@ const BY_NEED: [Status; 11] = [
     Status::Superseded,
     Status::Abandoned,
 ];
-/// Of one status, so many tasks are shown.
+/// The maximum number of tasks shown per status.
 const MOST_IN_GROUP: usize = 15;
-/// A title in fewer columns says nothing.
+/// Titles are left out in fewer columns.
 const LEAST_TITLE: usize = 12;
 
-/// How much of the goal is merged, as a bar. What was given up does not count.
+/// A bar of how much of the goal is merged, without abandoned tasks.
 pub fn goal_bar(board: &Board, columns: Option<usize>) -> String {
     let given_up = |task: &&Task| matches!(task.status, Status::Abandoned | Status::Superseded);
     let archived = usize::try_from(board.archived_of_goal()).unwrap_or(usize::MAX);
@@ -41,13 +42,13 @@ pub fn goal_bar(board: &Board, columns: Option<usize>) -> String {
     format!("{}  {words}\n", bar(merged, all, room))
 }
 
-/// A board together with the moment it is looked at.
+/// A board at a moment.
 pub struct Picture<'b> {
     scene: Scene<'b>,
     frame: &'b Frame,
 }
 
-/// What stands around a board: switches, archived tasks that it still asks for, and the time.
+/// What is not on the board itself: switches, archived tasks that others depend on, and the time.
 pub struct Frame {
     world: World,
     now: crate::board::Stamp,
@@ -58,13 +59,13 @@ impl Frame {
         Ok(Self { world: ctx.store.surroundings(board)?, now: ctx.now.clone() })
     }
 
-    /// The status of a task that has left the board, if something on it waits for that task.
+    /// The status of an archived task that a task on the board depends on.
     pub fn archived(&self, id: &TaskId) -> Option<Status> {
         self.world.archived.get(id).map(|known| known.status)
     }
 }
 
-/// The bodies that rows and tables read: of tasks that were ever claimed. Titles are known without them.
+/// The bodies that rows and tables read: those of tasks that were ever claimed. Titles need no body.
 pub fn needed_for_rows<'b>(tasks: impl Iterator<Item = &'b Task>) -> Needs {
     Needs::Tasks(tasks.filter(|task| task.epoch > 0).map(|task| task.id.clone()).collect())
 }
@@ -82,7 +83,7 @@ impl<'b> Picture<'b> {
         self.scene.waiting(task)
     }
 
-    /// A task as `status` and `task list` give it to scripts.
+    /// A task in the JSON of `status` and `task list`.
     pub fn row(&self, task: &'b Task) -> Value {
         let waiting = self.waiting(task);
         let mut row = json!({
@@ -105,7 +106,7 @@ impl<'b> Picture<'b> {
         row
     }
 
-    /// Tasks under their statuses, those that need somebody first; of many in one status some are shown and the rest counted.
+    /// Tasks under their statuses, those that need a person first; long groups are cut and the rest is counted.
     pub fn groups(&self, tasks: &[&'b Task], columns: Option<usize>) -> String {
         let mut text = String::new();
         for status in BY_NEED {
@@ -126,7 +127,7 @@ impl<'b> Picture<'b> {
         text
     }
 
-    /// A task under the heading of its status. On a terminal the title takes what room there is.
+    /// A task under the heading of its status. On a terminal the title takes the remaining room.
     fn group_row(&self, task: &'b Task, width: usize, columns: Option<usize>) -> String {
         let row = format!("  {}  {}", pad_to(task.id.as_str(), width), self.who(task));
         let title = shown_line(task.title());
@@ -140,7 +141,7 @@ impl<'b> Picture<'b> {
         }
     }
 
-    /// One line a task: id, state, who, and what it waits for.
+    /// One line per task: id, state, agent, and what the task waits for.
     pub fn table(&self, tasks: &[&'b Task]) -> String {
         let width = tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or(0).max(4);
         let mut text = String::new();
@@ -157,7 +158,7 @@ impl<'b> Picture<'b> {
         format!("{}{title}", self.who(task)).trim_start().to_owned()
     }
 
-    /// Who is on it since when, or why nobody is.
+    /// The agent at work on the task and since when, or what the task waits for.
     fn who(&self, task: &'b Task) -> String {
         if let Some(waiting) = self.waiting(task) {
             return waiting.why;
@@ -166,7 +167,7 @@ impl<'b> Picture<'b> {
         match task.status {
             Status::Working => {
                 let holder = task.lease.as_ref().map(|lease| &lease.agent).or(task.assigned_to.as_ref());
-                let agent = holder.map_or("nobody", |agent| agent.as_str());
+                let agent = holder.map_or("no agent", |agent| agent.as_str());
                 let started = (!task.is_light())
                     .then(|| task.body().history.iter().rev().find(|line| line.to == Some(Status::Working)))
                     .flatten()
@@ -175,9 +176,9 @@ impl<'b> Picture<'b> {
             }
             Status::ReadyForReview if task.judged_by().is_none() => "result to be accepted".to_owned(),
             Status::ReadyForReview | Status::Approved => {
-                let agent = task.review_lease.as_ref().map_or("nobody", |lease| lease.agent.as_str());
                 let red_team = if task.awaits_red_team() { " for the red team" } else { "" };
-                format!("reviewed by {agent}{red_team}")
+                let reviewed = |lease: &Lease| format!("reviewed by {}{red_team}", lease.agent);
+                task.review_lease.as_ref().map_or("no reviewer yet".to_owned(), reviewed)
             }
             _ => String::new(),
         }
@@ -202,7 +203,7 @@ pub fn unknown_task(board: &Board, id: &TaskId) -> Failure {
         .hint(board.hint_for_task(id))
 }
 
-/// The task, if it is on this board.
+/// The task, or a refusal if it is not on this board.
 pub fn known_task<'b>(board: &'b Board, id: &TaskId) -> Result<&'b Task, Failure> {
     board.task(id).ok_or_else(|| unknown_task(board, id))
 }
@@ -216,15 +217,15 @@ pub fn trigger_words(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::InitialPlanning => "nothing is planned yet",
         Trigger::HypothesisExhausted => "two agents failed at",
-        Trigger::AnsweredNote => "a person has spoken",
+        Trigger::AnsweredNote => "a person left a note",
         Trigger::TypedNote => "typed into state.yaml, not confirmed by a person",
         Trigger::SingleFailed => "one small job was not enough",
         Trigger::AuditBlock => "the auditor does not let it pass",
         Trigger::Blocked => "blocked",
         Trigger::IntegrationFailed => "could not be integrated",
-        Trigger::ImmediateDiscovery => "found, and urgent",
-        Trigger::Message => "the planner was written to",
+        Trigger::ImmediateDiscovery => "urgent discovery",
+        Trigger::Message => "the planner got a message",
         Trigger::AnswerOverdue => "an answer is overdue",
-        Trigger::Unprocessed => "not yet dealt with",
+        Trigger::Unprocessed => "not yet processed",
     }
 }

@@ -1,4 +1,4 @@
-//! What boards, tasks and reviews look like in words.
+//! Boards, tasks and reviews as text.
 
 mod board;
 mod task;

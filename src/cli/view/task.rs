@@ -1,4 +1,4 @@
-//! One task, for the person or agent that works on it or judges it.
+//! One task as text, for its implementer and its reviewer.
 
 use std::fmt::Display;
 
@@ -15,10 +15,10 @@ use crate::store::Snapshot;
 use crate::text::{shown, side_by_side};
 use crate::wire::state::children_of;
 
-/// Two of them and what stands between fit a terminal of 100 columns.
+/// Two columns of this width and their separator fit a terminal of 100 columns.
 const POSITION_WIDTH: usize = 46;
 
-/// The tasks that were split from one, and what the merged tasks it waits for bring it.
+/// The tasks that were split from a task, and the inputs from its merged dependencies.
 #[derive(Default)]
 pub struct Relations {
     pub children: Vec<TaskId>,
@@ -26,7 +26,7 @@ pub struct Relations {
 }
 
 impl Relations {
-    /// The bodies of what it waits for are read where they are asked for.
+    /// Reads the bodies of the dependencies.
     pub fn of(ctx: &Context, snapshot: &Snapshot, task: &Task) -> Result<Self, Failure> {
         let board = &snapshot.board;
         let mut inputs = BTreeMap::new();
@@ -152,12 +152,12 @@ pub fn task(ctx: &Context, board: &Board, task: &Task, relations: &Relations) ->
     Ok(text)
 }
 
-/// How the rounds of work and review ended, if they did.
+/// How the rounds of work and review ended.
 fn result(text: &mut String, body: &Body) {
     let Some(found) = &body.review_result else { return };
     let class = found.disagreement.map_or(String::new(), |class| format!(" ({})", class.as_str()));
     text.line(format!(
-        "review:    {}{class} after {}; {} of work and {} of review since it was first handed in",
+        "review:    {}{class} after {}; {} of work and {} of review since its first submission",
         found.ending.as_str(),
         plural(found.rounds as usize, "round"),
         plural(usize::try_from(found.work_seconds).unwrap_or(usize::MAX), "second"),
@@ -175,7 +175,7 @@ fn result(text: &mut String, body: &Body) {
     }
 }
 
-/// What each of the two holds, beside each other.
+/// The positions of coder and reviewer, side by side.
 pub fn positions(both: &Positions) -> String {
     side_by_side(("the coder", &both.coder), ("the reviewer", &both.reviewer), POSITION_WIDTH)
 }
@@ -188,7 +188,7 @@ fn list<T: Display>(text: &mut String, title: &str, items: &[T]) {
     items.iter().for_each(|item| text.line(format!("  - {item}")));
 }
 
-/// The checklist, with the numbers that answers name.
+/// The checklist, with the numbers for --answer.
 fn numbered(text: &mut String, items: &[String]) {
     if items.is_empty() {
         return;
@@ -199,7 +199,7 @@ fn numbered(text: &mut String, items: &[String]) {
     }
 }
 
-/// The assumptions of the checkpoint, with the numbers that answers name, and what the last review said about them.
+/// The assumptions of the checkpoint, with the numbers for --assumption and the results of the last review.
 fn assumptions(text: &mut String, body: &Body) {
     let made = made(body);
     if made.is_empty() {
@@ -253,7 +253,7 @@ pub fn feedback(board: &Board, task: &Task) -> String {
     text
 }
 
-/// Everything a verdict rests on, but for the diff.
+/// What a verdict needs, without the diff.
 pub fn review(
     task: &Task,
     submission: &Submission,
@@ -296,7 +296,7 @@ pub fn review(
     }
     if !submission.protected.is_empty() {
         let files = submission.protected.join(", ");
-        text.line(format!("touches configuration that agents and tools act on: {files}"));
+        text.line(format!("changes configuration of agents or tools: {files}"));
     }
     list(&mut text, "files", &submission.files);
     if !body.issues.is_empty() {
@@ -318,7 +318,7 @@ pub fn review(
     text
 }
 
-/// A diff for a terminal: every line made safe first, then coloured by us.
+/// A diff for a terminal: every line is escaped, then coloured.
 pub fn colored_diff(diff: &str) -> String {
     let mut text = String::new();
     for line in diff.split_inclusive('\n') {

@@ -1,45 +1,45 @@
-//! What others wrote to the agent and it has not seen.
+//! Messages to the agent that it has not seen.
 
 use super::{Desk, KIB};
 use crate::flow::prelude::*;
 use crate::prompt::{Block, Bound};
 
-/// So many messages a prompt tells beside the orders, and so much of their text; the agent reads the rest itself.
-const TOLD: usize = 20;
-const TOLD_BYTES: usize = 48 * KIB;
+/// How many messages a prompt shows beside the orders, and how much of their text; the agent reads the rest itself.
+const SHOWN: usize = 20;
+const SHOWN_BYTES: usize = 48 * KIB;
 
 impl Desk<'_> {
-    /// Fills in what waits for the agent; gives back which of it is told.
+    /// Fills in the waiting messages; returns the ids of those shown.
     pub(super) fn mail(&mut self) -> Vec<String> {
         let mut waiting = self.board.unseen_by(self.request.agent);
-        // What a session was told that came to nothing is told again.
+        // Messages shown to a failed session are shown again.
         let again = self.board.rest.messages.iter();
         waiting.extend(again.filter(|message| {
             self.request.again.contains(&message.id) && message.seen_by.contains(self.request.agent)
         }));
-        // Orders come first and are all told, however much else there is.
+        // Orders come first and are all shown.
         waiting.sort_by_key(|message| !message.kind.is_order());
         let (mut block, mut others) = (Block::none(), 0);
-        let mut told: Vec<String> = Vec::new();
+        let mut shown: Vec<String> = Vec::new();
         for message in &waiting {
             let next = letter(message);
             if !message.kind.is_order() {
-                let fits = others < TOLD && block.as_str().len() + next.as_str().len() <= TOLD_BYTES;
-                if !fits && !told.is_empty() {
+                let fits = others < SHOWN && block.as_str().len() + next.as_str().len() <= SHOWN_BYTES;
+                if !fits && !shown.is_empty() {
                     break;
                 }
                 others += 1;
             }
             block = block.and(next);
-            told.push(message.id.clone());
+            shown.push(message.id.clone());
         }
         self.facts.block("messages", block);
-        self.facts.plain("messages_left", &((waiting.len() - told.len()) as u64));
-        told
+        self.facts.plain("messages_left", &((waiting.len() - shown.len()) as u64));
+        shown
     }
 }
 
-/// A message in a fence, with what liza knows of it above.
+/// A message in a fence, below liza's own header.
 pub(super) fn letter(message: &Message) -> Block {
     let Message { kind, from, to, time, .. } = message;
     let (id, kind) = (shown_line(&message.id), kind.as_str());

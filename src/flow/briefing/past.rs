@@ -1,4 +1,4 @@
-//! What happened on a task before, for whoever goes on with it.
+//! What happened on a task before, for the agent that continues it.
 
 use super::task::{files, numbered};
 use super::{Desk, KIB};
@@ -8,28 +8,28 @@ use crate::flow::prelude::*;
 use crate::git::DirtyKind;
 use crate::prompt::{Block, Bound};
 
-/// The newest refs with uncommitted work that are named.
+/// How many of the newest refs with uncommitted work are listed.
 const REFS_NAMED: usize = 5;
-/// The newest commits of this claim that are named.
+/// How many of the newest commits of this claim are listed.
 const COMMITS_NAMED: usize = 10;
 
 impl Desk<'_> {
     pub(super) fn past(&mut self, task: &Task, epoch: u64) -> Result<()> {
-        let told = self.row.past;
-        let pick = |block: Block| if told { block } else { Block::none() };
-        let done = if told { self.done(task, epoch)? } else { Block::none() };
+        let shown = self.row.past;
+        let pick = |block: Block| if shown { block } else { Block::none() };
+        let done = if shown { self.done(task, epoch)? } else { Block::none() };
         self.facts.block("done", done);
         self.facts.block("handoff", pick(self.handoff(task)));
-        let saved = if told { self.saved(task)? } else { Block::none() };
+        let saved = if shown { self.saved(task)? } else { Block::none() };
         self.facts.block("saved", saved);
-        let conflict = if told { self.conflict(task, epoch)? } else { Block::none() };
+        let conflict = if shown { self.conflict(task, epoch)? } else { Block::none() };
         self.facts.block("conflict", conflict);
         self.facts.block("answer", pick(answer(task)));
         self.facts.block("feedback", pick(feedback(task)));
         Ok(())
     }
 
-    /// What was done on this very claim before this session: the checkpoint, and what was committed since.
+    /// What was done under this claim before this session: the checkpoint, and the commits since.
     fn done(&self, task: &Task, epoch: u64) -> Result<Block> {
         let body = task.body();
         let attempt = body.attempt().filter(|attempt| attempt.epoch <= epoch && epoch == task.epoch);
@@ -63,7 +63,7 @@ impl Desk<'_> {
         ))
     }
 
-    /// What the agent before left, unless its work has been handed in since.
+    /// The handoff of the previous agent, unless its work has been submitted since.
     fn handoff(&self, task: &Task) -> Block {
         if !since_submission(task).iter().any(|line| line.event == Event::HandedOff) {
             return Block::none();
@@ -81,7 +81,7 @@ impl Desk<'_> {
         Block::new(&origin, &text, &Bound::new(48 * KIB, format!("`liza task show {} --feedback`", task.id)))
     }
 
-    /// Refs that keep what an earlier agent did not commit.
+    /// Refs that keep an earlier agent's uncommitted work.
     fn saved(&self, task: &Task) -> Result<Block> {
         let let_go = [Event::HandedOff, Event::Released, Event::Blocked, Event::TakenOver];
         if !since_submission(task).iter().any(|line| let_go.contains(&line.event)) {
@@ -158,7 +158,7 @@ fn answer(task: &Task) -> Block {
     Block::new(&origin, &text, &whole)
 }
 
-/// The words of the last rejection, as the review made them into things to do.
+/// The last rejection, as the to-do list that the review made of it.
 fn feedback(task: &Task) -> Block {
     let body = task.body();
     let Some(feedback) = &body.rejection_feedback else { return Block::none() };
@@ -172,7 +172,7 @@ fn feedback(task: &Task) -> Block {
     Block::new(&origin, feedback.trim(), &whole)
 }
 
-/// What happened since the work was last handed in.
+/// What happened since the last submission.
 fn since_submission(task: &Task) -> &[HistoryEntry] {
     let history = &task.body().history;
     let start = history.iter().rposition(|line| line.event == Event::Submitted).map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! What the planner is woken for, and what it and the overseer see of everything.
+//! Why the planner is woken, and the overview that it and the overseer see.
 
 use super::mail::letter;
 use super::task::{files, numbered};
@@ -14,8 +14,8 @@ use crate::text::side_by_side;
 
 const TITLE_SHOWN: usize = 60;
 const POSITION_WIDTH: usize = 60;
-/// Of the many things one reason may be about, those that are told in full.
-const TOLD_PER_WAKE: usize = 10;
+/// How many items of one reason are shown in full.
+const SHOWN_PER_WAKE: usize = 10;
 
 impl Desk<'_> {
     pub(super) fn plan(&mut self, wakes: &[Wake]) -> Result<()> {
@@ -24,7 +24,7 @@ impl Desk<'_> {
         let agents = if self.row.agents { self.agents() } else { Block::none() };
         self.facts.block("agents", agents);
         if !self.row.planning {
-            // Everything else a template for any role may ask for.
+            // Everything else that a template for any role may use.
             for name in
                 ["task", "spec", "outputs", "done", "handoff", "saved", "conflict", "answer", "feedback"]
             {
@@ -38,7 +38,7 @@ impl Desk<'_> {
         let goal = &self.board.rest.goal;
         let bound = Bound::new(16 * KIB, "`liza status`");
         self.facts.block("goal", Block::new("the board, the goal", goal.description.trim(), &bound));
-        // The goal's own text stands above already.
+        // The goal's own text is already above.
         if matches!(self.ctx.spec_text(goal, &goal.spec_ref), Ok(Some(text)) if text.of == GOAL_SPEC) {
             self.facts.block("spec", Block::none());
         } else {
@@ -50,8 +50,8 @@ impl Desk<'_> {
         self.facts.optional("multi", route.map(|route| Quoted::new(route.mode.as_str())).as_ref());
         let merged = self.merged_outputs();
         self.facts.block("outputs", merged);
-        let told: Vec<WakeFacts> = wakes.iter().map(|wake| self.wake(wake)).collect();
-        self.facts.wakes(&told);
+        let facts: Vec<WakeFacts> = wakes.iter().map(|wake| self.wake(wake)).collect();
+        self.facts.wakes(&facts);
         let inbox = self.inbox(wakes);
         self.facts.block("inbox", inbox);
         Ok(())
@@ -59,11 +59,11 @@ impl Desk<'_> {
 
     fn wake(&self, wake: &Wake) -> WakeFacts {
         let mut details = Block::none();
-        for id in wake.about.iter().take(TOLD_PER_WAKE) {
+        for id in wake.about.iter().take(SHOWN_PER_WAKE) {
             details = details.and(match wake.trigger {
-                // The goal stands above already, and so do the reports below.
+                // The goal is already above, and the reports are below.
                 Trigger::InitialPlanning | Trigger::Unprocessed => Block::none(),
-                // So do the messages; one that was told before and is late is told again.
+                // So are the messages; one that was shown before and is late is shown again.
                 Trigger::Message => Block::none(),
                 Trigger::AnswerOverdue => {
                     let wanted = |message: &&Message| &message.id == id;
@@ -107,16 +107,16 @@ impl Desk<'_> {
         Block::new("the auditor", &text, &Bound::new(24 * KIB, format!("`liza result show {id}`")))
     }
 
-    fn find<T>(&self, records: &[T], wanted: impl Fn(&T) -> bool, told: impl Fn(&T) -> String) -> Block {
+    fn find<T>(&self, records: &[T], wanted: impl Fn(&T) -> bool, describe: impl Fn(&T) -> String) -> Block {
         let Some(record) = records.iter().find(|record| wanted(record)) else { return Block::none() };
-        Block::new("the board", &told(record), &Bound::new(16 * KIB, "`liza inbox`"))
+        Block::new("the board", &describe(record), &Bound::new(16 * KIB, "`liza inbox`"))
     }
 
-    fn about_task(&self, id: &str, told: impl Fn(&Self, &Task) -> String) -> Block {
+    fn about_task(&self, id: &str, describe: impl Fn(&Self, &Task) -> String) -> Block {
         let task = TaskId::new(id).ok().and_then(|id| self.board.task(&id));
         let Some(task) = task else { return Block::none() };
         let mut text = format!("title: {}\n", shown_line(&task.body().title));
-        text.push_str(&told(self, task));
+        text.push_str(&describe(self, task));
         let bound = Bound::new(24 * KIB, format!("`liza task show {}`", task.id));
         Block::new(&format!("task {}", task.id), &text, &bound)
     }
@@ -125,7 +125,10 @@ impl Desk<'_> {
         let body = task.body();
         let from = body.blocked_from.map_or("?", |status| status.as_str());
         let mut lines = vec![
-            format!("was: {from}, by {}", task.assigned_to.as_ref().map_or("nobody", |agent| agent.as_str())),
+            format!(
+                "was: {from}, by {}",
+                task.assigned_to.as_ref().map_or("no agent", |agent| agent.as_str())
+            ),
             format!("reason: {}", continued(body.blocked_reason.as_deref().unwrap_or("not given"))),
             format!("questions:\n{}", indent(&numbered(&body.blocked_questions), 2)),
             format!("done when:\n{}", indent(&numbered(&body.done_when), 2)),
@@ -171,7 +174,7 @@ impl Desk<'_> {
         lines.join("\n")
     }
 
-    /// What people said about a task and nobody has dealt with.
+    /// Unprocessed notes of people about a task.
     fn notes_on(&self, task: &Task) -> Vec<String> {
         let open = |note: &&Note| note.task_id.as_ref() == Some(&task.id) && note.processed_by.is_none();
         self.board.rest.human_notes.iter().filter(open).map(note).collect()
@@ -189,16 +192,16 @@ impl Desk<'_> {
         hunks.map(|(_, hunk)| format!("conflict at {}", continued(hunk))).collect()
     }
 
-    /// What was reported and is not among the reasons that are told in full.
+    /// Reports that are not among the reasons shown in full.
     fn inbox(&self, wakes: &[Wake]) -> Block {
-        let told = |id: &String| {
+        let is_shown = |id: &String| {
             wakes.iter().any(|wake| {
                 !matches!(wake.trigger, Trigger::Unprocessed)
-                    && wake.about.iter().take(TOLD_PER_WAKE).any(|about| about == id)
+                    && wake.about.iter().take(SHOWN_PER_WAKE).any(|about| about == id)
             })
         };
         let rest = &self.board.rest;
-        let new = |id: &String, processed_by: &Option<AgentId>| processed_by.is_none() && !told(id);
+        let new = |id: &String, processed_by: &Option<AgentId>| processed_by.is_none() && !is_shown(id);
         let anomalies = rest.anomalies.iter().filter(|found| new(&found.id, &found.processed_by));
         let discovered = rest.discovered.iter().filter(|found| new(&found.id, &found.processed_by));
         let changes = rest.spec_changes.iter().filter(|change| change.processed_by.is_none());
@@ -213,7 +216,7 @@ impl Desk<'_> {
         let world = self.ctx.store.surroundings(self.board)?;
         let scene = Scene::new(self.board, &world, &self.ctx.now);
         let mut lines = Vec::new();
-        // Finished work of goals before this one is in the repository.
+        // Finished work of earlier goals is in the repository.
         let counts = |task: &&Task| !task.status.is_terminal() || self.board.is_of_current_goal(task);
         for task in self.board.tasks.iter().filter(counts) {
             let depends: Vec<&str> = task.depends_on.iter().map(TaskId::as_str).collect();
@@ -235,7 +238,7 @@ impl Desk<'_> {
         Ok(Block::new("the board", &lines.join("\n"), &Bound::new(64 * KIB, "`liza status`")))
     }
 
-    /// Who is registered and what each holds.
+    /// The registered agents and what each holds.
     fn agents(&self) -> Block {
         let mut lines = Vec::new();
         for (id, agent) in &self.board.rest.agents {
@@ -260,7 +263,7 @@ impl Desk<'_> {
 
     fn commands(&self, wake: &Wake) -> Vec<String> {
         let mut all = Vec::new();
-        for id in wake.about.iter().filter(|id| TaskId::new(id).is_ok()).take(TOLD_PER_WAKE) {
+        for id in wake.about.iter().filter(|id| TaskId::new(id).is_ok()).take(SHOWN_PER_WAKE) {
             let rescope = format!("`liza task rescope {id} --into FILE --reason \"…\"`");
             match wake.trigger {
                 Trigger::InitialPlanning => {
@@ -268,7 +271,7 @@ impl Desk<'_> {
                 }
                 Trigger::Unprocessed => return vec!["They stand below, with everything else that was reported.".to_owned()],
                 Trigger::HypothesisExhausted => all.push(format!(
-                    "Find the root cause and cut {id} anew: {rescope}; or give it up: `liza task abandon {id} --reason \"…\"`"
+                    "Find the root cause and split or replan {id}: {rescope}; or give it up: `liza task abandon {id} --reason \"…\"`"
                 )),
                 Trigger::Blocked => all.push(format!(
                     "If the specs or a person's note answer it: `liza task unblock {id} --answer \"…\"`. If it was cut wrong: {rescope}. \
@@ -282,7 +285,7 @@ impl Desk<'_> {
                     "Plan tasks that settle the findings: `liza plan FILE --check`, then `liza plan FILE`. Once they are merged, the auditor looks again.".to_owned(),
                 ),
                 Trigger::IntegrationFailed => all.push(format!(
-                    "A coder repairs {id}; nothing to do unless nobody can (`liza task show {id}`): then {rescope}"
+                    "A coder repairs {id}; nothing to do unless no coder can (`liza task show {id}`): then {rescope}"
                 )),
                 Trigger::ImmediateDiscovery => all.push(format!(
                     "Plan it in with `liza plan FILE`, or decide against it; then `liza inbox --done {id}`"
@@ -296,7 +299,7 @@ impl Desk<'_> {
                     all.push(format!("Its sender waits: `liza message reply {id} --body \"…\"`"));
                 }
                 Trigger::TypedNote => all.push(format!(
-                    "It may be anybody's: it answers no question and changes no task until a person has confirmed it. Prepare what you can; then `liza inbox --done {id}`"
+                    "Its author is unknown: it answers no question and changes no task until a person has confirmed it. Prepare what you can; then `liza inbox --done {id}`"
                 )),
                 Trigger::AnsweredNote => {
                     let about = self.board.rest.human_notes.iter().find(|note| &note.id == id);
@@ -331,12 +334,12 @@ fn words(trigger: Trigger) -> &'static str {
     }
 }
 
-/// A text whose further lines cannot pass for lines of ours.
+/// A text whose further lines cannot look like lines of liza.
 fn continued(text: &str) -> String {
     indent(text.trim(), 4).trim_start().to_owned()
 }
 
-/// Whose a note is that stands in the file and on no command line.
+/// The author of a note typed into the file.
 const UNCONFIRMED: &str = "hand, typed into state.yaml and confirmed by no person";
 
 fn note(note: &Note) -> String {

@@ -1,4 +1,4 @@
-//! What a reviewer rests a verdict on.
+//! What a reviewer bases a verdict on.
 
 use super::task::{files, sheet};
 use super::{Desk, KIB};
@@ -23,7 +23,7 @@ impl Desk<'_> {
         }
         self.facts.block("result", Block::none());
         let (Some(submission), Some(commit), true) = (&body.submission, &task.review_commit, open) else {
-            return Err(failure!(ErrorCode::StaleReview, "nothing of `{id}` is up for review any more")
+            return Err(failure!(ErrorCode::StaleReview, "`{id}` has nothing to review any more")
                 .hint(format!("`liza next --role {}` finds other work", self.request.role)));
         };
         let checkout = self.ctx.machine.worktrees().join(".review").join(id.as_str());
@@ -69,7 +69,7 @@ impl Desk<'_> {
         let is_reviewer = *self.request.role != Role::red_team();
         let assumptions = if is_reviewer { made(body).len() } else { 0 };
         self.facts.plain("assumption_flags", &AssumptionFlags::of(assumptions));
-        // The checklist is the reviewer's; the red team has its own way to look.
+        // The checklist is for reviewers; the red team has its own procedure.
         let asked = if is_reviewer { asked } else { Vec::new() };
         self.facts.plain("answer_flags", &AnswerFlags::of(asked.len()));
         let numbered: Vec<String> = asked
@@ -80,7 +80,7 @@ impl Desk<'_> {
         let origin = format!("the plan of task {id} and liza.yaml");
         self.facts.block("checklist", Block::new(&origin, &numbered.join("\n"), &whole));
         self.facts.optional("approver", body.approval.as_ref().map(|approval| &approval.reviewer));
-        // One byte more than is shown, so that a cut is seen to be one.
+        // One byte more than is shown, to notice a cut.
         let read = DIFF_SHOWN as u64 + 1;
         let diff = query::start_of_diff(&self.ctx.repo, &submission.merge_base, &submission.commit, read)?;
         let bound = Bound::new(DIFF_SHOWN, format!("`liza diff {id}`, or look in the checkout"));
@@ -167,7 +167,7 @@ fn found(submission: &Submission, kind: Kind) -> String {
     .join("\n")
 }
 
-/// What liza's own gates said about exactly what is under review.
+/// What liza's own gates reported about exactly the commit under review.
 fn gates_said(task: &Task) -> String {
     let report =
         task.body().gates.as_ref().filter(|gates| Some(&gates.commit) == task.review_commit.as_ref());

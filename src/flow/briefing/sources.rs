@@ -1,4 +1,4 @@
-//! The files a prompt is made from: templates and specs, read from the main root only and never through a link.
+//! The files that a prompt is made from: templates and specs, read from the main root only and never through a link.
 
 use std::fs::OpenOptions;
 
@@ -12,7 +12,7 @@ use crate::store::lock::open_no_follow;
 
 const SPEC_SHOWN: usize = 64 * KIB;
 
-/// Why a page that agents are sent to cannot be read; nothing if it can.
+/// Why a page for agents cannot be read; none if it can.
 pub fn unreadable(dir: &Path, page: &Path) -> Option<String> {
     match regular_file_inside(dir, page) {
         Err(why) => Some(format!("cannot be read ({why})")),
@@ -24,9 +24,10 @@ pub fn unreadable(dir: &Path, page: &Path) -> Option<String> {
     }
 }
 
-/// The spec a reference names, or the section of its anchor; or what is wrong with it.
+/// The spec that a reference names, or the section of its anchor; or what is wrong with it.
 ///
-/// A task is shown the text that is pinned with it. Without a pin, as for the goal and on older boards, it is the present text.
+/// An agent is shown the text that is pinned with its task. Without a pin, as for the goal and on older boards, it is
+/// the present text.
 pub fn spec(
     ctx: &Context,
     goal: &Goal,
@@ -67,7 +68,7 @@ pub fn spec(
     Ok(Block::in_language(&origin, "markdown", part.unwrap_or(&text), &bound))
 }
 
-/// The text of a pin; the present one is as good if it has the same hash.
+/// The text of a pin; the present text serves if it has the same hash.
 fn pinned_text(ctx: &Context, goal: &Goal, pin: &PinnedSpec) -> Result<String, String> {
     if let Some(bytes) = ctx.store.spec_text(&pin.hash) {
         return Ok(String::from_utf8_lossy(&bytes).into_owned());
@@ -90,7 +91,7 @@ pub fn template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Result<Te
         let found = read(ctx.root(), path.as_str(), name).map_err(|why| unusable(&said, &why))?;
         return found.ok_or_else(|| unusable(&said, "it is not there"));
     }
-    // A role may be called as a piece is; the piece is no prompt.
+    // A role may have the name of a template piece; the piece is not a prompt.
     if !PIECES.contains(&role.as_str()) {
         if let Some(own) = installed(ctx, role.as_str())? {
             return Ok(own);
@@ -111,7 +112,7 @@ pub fn report_template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Re
     piece(ctx, "report")
 }
 
-/// A template that liza knows by name, as the project has it or as it comes with liza.
+/// A template that liza knows by name, the project's version or the built-in one.
 pub fn piece(ctx: &Context, name: &str) -> Result<Template> {
     if let Some(own) = installed(ctx, name)? {
         return Ok(own);
@@ -126,7 +127,7 @@ fn installed(ctx: &Context, name: &str) -> Result<Option<Template>> {
     read(&ctx.store.templates_location(), &file, &shown).map_err(|why| unusable(&quoted(&shown), &why))
 }
 
-/// A file below `dir`, if it is there.
+/// A file below `dir`, if it exists.
 fn read(dir: &Path, file: &str, shown: &str) -> Result<Option<Template>, String> {
     let Some(path) = regular_file_inside(dir, Path::new(file))? else { return Ok(None) };
     let (bytes, _) = read_whole(&path, LARGEST_TEMPLATE as u64).map_err(|error| error.to_string())?;
@@ -136,5 +137,5 @@ fn read(dir: &Path, file: &str, shown: &str) -> Result<Option<Template>, String>
 
 fn unusable(file: &str, why: &str) -> Failure {
     failure!(ErrorCode::UsageTemplate, "the prompt template {file} cannot be used: {why}")
-        .hint("mend it, or name another; no agent is started without its prompt")
+        .hint("fix it, or name another; no agent is started without its prompt")
 }

@@ -1,4 +1,4 @@
-//! What whoever works on a task, or judges it, knows of it.
+//! What the agent that implements or reviews a task is shown of it.
 
 use super::{Desk, KIB};
 use crate::board::task::Kind;
@@ -39,7 +39,7 @@ impl Desk<'_> {
         self.facts.optional("plans", task.is_stream_plan().then_some(&"yes"));
     }
 
-    /// Where the work is done. A claim that is over has no such place.
+    /// The worktree of the claim. A claim that has ended has none.
     fn place(&mut self, task: &Task, epoch: u64) -> Result<()> {
         let attempt = task.body().attempt().filter(|attempt| attempt.epoch == epoch && epoch > 0);
         if epoch > 0 && (attempt.is_none() || task.epoch != epoch || task.status != Status::Working) {
@@ -70,7 +70,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// What is merged already and this agent may know of.
+    /// Merged outputs that this agent may know.
     pub(super) fn outputs(&self, task: &Task) -> Result<Block> {
         let mut lines = Vec::new();
         match self.row.outputs {
@@ -85,7 +85,7 @@ impl Desk<'_> {
         Ok(merged_block(&lines))
     }
 
-    /// What every merged task of the board has brought.
+    /// The outputs of every merged task of the board.
     pub(super) fn merged_outputs(&self) -> Block {
         let merged = self.board.tasks.iter().filter(|other| other.status == Status::Merged);
         let lines: Vec<String> = merged.map(|other| self.output(other)).collect();
@@ -135,7 +135,7 @@ fn merged_block(lines: &[String]) -> Block {
 fn output(id: &TaskId, body: &Body) -> String {
     let commit = body.merge.as_ref().and_then(|merge| merge.commit.as_ref()).map_or("?", CommitId::as_str);
     let title = shown_line(body.title.trim()).into_owned();
-    // What was promised beside files: names of artifacts, values.
+    // Expected outputs that are not files: names of artifacts, values.
     let named: Vec<String> = body
         .expected_outputs
         .iter()
@@ -147,7 +147,7 @@ fn output(id: &TaskId, body: &Body) -> String {
     format!("{id}: merged as {commit}; files: {}{promised}; task: {title}", files(&body.actual_outputs))
 }
 
-/// File names on one line, the first of many.
+/// The first of many file names, on one line.
 pub(super) fn files(files: &[String]) -> String {
     let mut words: Vec<String> =
         files.iter().take(FILES_NAMED).map(|file| shown_line(file).into_owned()).collect();
@@ -157,7 +157,7 @@ pub(super) fn files(files: &[String]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
-/// The task as it was planned.
+/// The task as planned.
 pub(super) fn sheet(task: &Task) -> Block {
     let body = task.body();
     let id = &task.id;
@@ -171,7 +171,7 @@ pub(super) fn sheet(task: &Task) -> Block {
         ("title", shown_line(&body.title).into_owned()),
         ("may change (scope IN)", patterns(&body.scope.inside)),
         ("must not change (scope OUT)", patterns(&body.scope.outside)),
-        ("owns, nobody else may change", patterns(&task.owns)),
+        ("owns (no other task may change these)", patterns(&task.owns)),
         ("waited for", task.depends_on.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")),
         ("inputs", listed(&body.inputs)),
         ("expected outputs", listed(&body.expected_outputs)),
@@ -186,7 +186,7 @@ pub(super) fn sheet(task: &Task) -> Block {
         .and(field("done_when", &numbered(&body.done_when)))
 }
 
-/// One item per number; the further lines of an item cannot pass for another item.
+/// Numbered items; further lines of an item cannot look like another item.
 pub(super) fn numbered(items: &[String]) -> String {
     items
         .iter()

@@ -1,21 +1,21 @@
 //! Applying a bundle to the branch of a task: all of it or nothing.
 //!
-//! The commit is made at object level and judged by the gates before anything moves. Then the move is put on record, in the
-//! same transaction that looks at claim, epoch and paths for the last time; the branch moves by compare-and-swap, the task's
+//! The commit is made at object level and the gates run on it before anything moves. Then the move is recorded, in the same
+//! transaction that checks claim, epoch and paths for the last time; the branch moves by compare-and-swap, the task's
 //! worktree follows, and the outcome is noted under the same epoch. Red gates, a conflict or a dirty worktree leave
-//! everything as it was. What a dead process left between the record and the outcome is ended by whatever command comes
-//! next: forward if the branch has moved, and the files follow; otherwise it is cancelled.
+//! everything unchanged. If a process dies between record and outcome, the next command finishes the work: forward if the
+//! branch has moved, and the files follow; otherwise it is cancelled.
 
 use super::super::branches::contains;
 use super::super::recover::recover;
-use super::{Loaded, build, examine, files_of, hands, listed, shown_path, told};
+use super::{Loaded, build, contributors, examine, files_of, listed, shown_path, told};
 use crate::board::verb::TaskStatus;
 use crate::flow::gates::{Question, judge};
 use crate::flow::prelude::*;
 use crate::git::tree::{bring_along, index_lock, is_on_branch, settle};
 use crate::wire::bundle::Change;
 
-/// A task's own place: its branch and worktree, at one commit.
+/// A task's branch and worktree, at one commit.
 struct Place {
     worktree: PathBuf,
     branch: String,
@@ -54,7 +54,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     let holds = allowed(ctx, &snapshot.board, |board, call| {
         entry.check_place(board, call).map(|task| task.assigned_to.as_ref() == Some(&call.by.id()))
     })?;
-    // From here on it is this claim and no later one, also of the same holder.
+    // From here on the command acts under this claim only, not under a later one of the same holder.
     let epoch = snapshot.board.task(task).map(|task| task.epoch).unwrap_or_default();
     entry.epoch = Some(epoch);
     let place = place(ctx, &snapshot.board, task)?;
@@ -73,7 +73,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     if !applied.problems.is_empty() {
         let failure = told(&loaded.path, &applied.problems);
         let fits_not = applied.problems.iter().all(|problem| problem.kind.is_conflict());
-        // Only whoever works on the task stops it by this.
+        // Only the agent that works on the task blocks it by this.
         return Err(if fits_not && holds { blocked(ctx, loaded, task, failure) } else { failure });
     }
     allowed(ctx, &snapshot.board, |board, call| entry.check_paths(board, call, &files))?;
@@ -87,16 +87,16 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
         return Err(failure!(Code::NothingSubmitted, "the bundle changes nothing on `{}`", place.branch)
             .hint("its content is there already; nothing was changed"));
     }
-    let implementers = hands::recorded(ctx, &snapshot.board, bundle, Some(&built.tree))?;
+    let implementers = contributors::recorded(ctx, &snapshot.board, bundle, Some(&built.tree))?;
     crash::point("bundle.built");
     let question = Question { task: Some(task), ..Question::new(Moment::Bundle, &built.commit) };
     let gates = judge(ctx, &question)?;
     gates.check(&built.commit, "apply the bundle")?;
-    // The gates may have taken long: whoever changed the worktree meanwhile is heard now.
+    // The gates may have taken long: check the worktree again for changes made meanwhile.
     clean(&place, task)?;
     in_the_way(ctx, &place, task, &applied.changes)?;
     crash::point("bundle.judged");
-    // Whoever lost the task meanwhile is refused here, before anything has moved.
+    // A caller that lost the task meanwhile is refused here, before anything has moved.
     let begun = ctx.commit_step(BeginApply {
         task: task.clone(),
         epoch,
@@ -118,7 +118,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     if let Err(failure) = move_to(ctx, &place, &built.commit) {
         let owner = host::this_process();
         let reason = clipped(&failure.message, 500).into_owned();
-        // A branch that could not be taken back stays on record: the next command brings the files along.
+        // A branch that could not be moved back stays on record: the next command updates the files.
         if !contains(ctx, &place.branch, &built.commit)? {
             ctx.commit_step(CancelApply { intent, owner, reason })?;
         }
@@ -129,7 +129,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     Ok((Apply { applied, files: Some(files), gates: Some(gates), already_applied: Some(false) }, revision))
 }
 
-/// Asks a rule about the board as it is.
+/// Checks a rule against the present board.
 fn allowed<T>(ctx: &Context, board: &Board, rule: impl Fn(&Board, &Call) -> Result<T, Refusal>) -> Result<T> {
     let actor = board.identify(&ctx.credentials)?;
     let world = World { switches: ctx.store.switches()?, ..Default::default() };
@@ -150,7 +150,7 @@ fn place(ctx: &Context, board: &Board, task: &TaskId) -> Result<Place> {
     Ok(Place { worktree, branch, head, prepared })
 }
 
-/// Moving a branch under another checkout would make that one lie.
+/// Moving a branch that another checkout has would make that checkout differ from its branch.
 fn elsewhere(ctx: &Context, worktree: &Path, branch: &str) -> Result<()> {
     match checkouts::branch_checked_out_beside(&ctx.repo, branch, Some(worktree))? {
         None => Ok(()),
@@ -163,7 +163,7 @@ fn elsewhere(ctx: &Context, worktree: &Path, branch: &str) -> Result<()> {
     }
 }
 
-/// The worktree has nothing in it that is not committed, nobody is at work on its index, and it is still where it was.
+/// Checks that the worktree has no uncommitted work, its index is not locked, and its branch has not moved.
 fn clean(place: &Place, task: &TaskId) -> Result<()> {
     if content::head(&place.worktree)? != place.head {
         return Err(failure!(Code::Commit, "the branch of `{task}` moved meanwhile")
@@ -181,8 +181,8 @@ fn clean(place: &Place, task: &TaskId) -> Result<()> {
     if found.is_empty() { Ok(()) } else { Err(dirty(task, &found)) }
 }
 
-/// Ignored files do not make a worktree dirty, and git would write over them: where a file is to come, nothing may be that
-/// is in no commit, and neither may anything below a directory whose place it takes.
+/// Ignored files do not make a worktree dirty, and git would overwrite them: no uncommitted file may be at the path
+/// of a new file, or below a directory that a file replaces.
 fn in_the_way(ctx: &Context, place: &Place, task: &TaskId, changes: &[Change]) -> Result<()> {
     let query = ctx.query()?;
     let mut found = Vec::new();
@@ -205,13 +205,13 @@ fn in_the_way(ctx: &Context, place: &Place, task: &TaskId, changes: &[Change]) -
     if found.is_empty() {
         return Ok(());
     }
-    let what = format!("the worktree of `{task}` has files where new ones are to come: {}", listed(&found));
+    let what = format!("the worktree of `{task}` has files where the bundle adds files: {}", listed(&found));
     Err(Failure::new(Code::WorktreeDirty, what)
         .hint("move them away first, then apply the bundle; nothing was changed")
         .detail("paths", found))
 }
 
-/// Everything on disk below a directory that is none of the known files.
+/// Every file on disk below a directory except the known ones.
 fn below(worktree: &Path, dir: &str, known: &[String], found: &mut Vec<String>) {
     for entry in fs::read_dir(worktree.join(dir)).into_iter().flatten().flatten() {
         let path = format!("{dir}/{}", entry.file_name().to_string_lossy());
@@ -229,7 +229,7 @@ fn dirty(task: &TaskId, found: &[String]) -> Failure {
         .detail("paths", found.to_vec())
 }
 
-/// A conflict stops the task, and the task says what it waits for.
+/// Blocks the task because of a conflict, and records what it waits for.
 fn blocked(ctx: &Context, loaded: &Loaded, task: &TaskId, failure: Failure) -> Failure {
     let id = &loaded.bundle.metadata.id;
     let block = Block {
@@ -238,7 +238,7 @@ fn blocked(ctx: &Context, loaded: &Loaded, task: &TaskId, failure: Failure) -> F
         epoch: ctx.epoch_of(task),
         reason: format!("patch bundle {id} was not applied: {}", failure.message),
         questions: vec![format!(
-            "Is {id} to be brought up to date, to wait for whoever owns the paths, or to be dropped?"
+            "Is {id} to be brought up to date, to wait for the owner of the paths, or to be dropped?"
         )],
     };
     match ctx.commit_step(block) {
@@ -257,7 +257,7 @@ fn blocked(ctx: &Context, loaded: &Loaded, task: &TaskId, failure: Failure) -> F
     }
 }
 
-/// The branch first, by compare-and-swap, then index and files. What cannot follow takes everything back.
+/// Moves the branch first, by compare-and-swap, then index and files. If the files cannot follow, undoes everything.
 fn move_to(ctx: &Context, place: &Place, commit: &CommitId) -> Result<()> {
     let refname = refs::of_branch(&place.branch)?;
     refs::update(&ctx.repo, &refname, commit, Expected::At(&place.head))?;
@@ -284,11 +284,11 @@ fn move_to(ctx: &Context, place: &Place, commit: &CommitId) -> Result<()> {
     let what =
         format!("the files of the worktree could not follow the branch: {why}; nothing was applied, {there}");
     Err(Failure::new(ErrorCode::StaleWorktree, what)
-        .hint("put right what stands in the way, then apply the bundle again")
+        .hint("remove what stands in the way, then apply the bundle again")
         .detail("paths", left))
 }
 
-/// What git complains of first.
+/// The first line of git's error output.
 fn in_one_line(error: &GitError) -> String {
     let text = error.to_string();
     let said = |line: &&str| !line.trim().is_empty();
@@ -297,7 +297,7 @@ fn in_one_line(error: &GitError) -> String {
     shown_line(&clipped(first, 300)).into_owned()
 }
 
-/// The commit on the branch that is this very bundle, as the board noted it.
+/// The commit on the branch that is this bundle, as the board noted it.
 fn applied_before(
     ctx: &Context,
     board: &Board,

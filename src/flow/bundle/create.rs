@@ -1,4 +1,4 @@
-//! Making a bundle from what a task's branch changes.
+//! Makes a bundle from the changes of a task's branch.
 
 use super::{shown_path, tree_with};
 use crate::flow::prelude::*;
@@ -8,7 +8,7 @@ use crate::policy::gate::AdapterKind;
 use crate::store::files::publish_new;
 use crate::wire::bundle::{self, Bundle, ENDING, ExpectedChecks, LARGEST, Metadata, Patch, Side, VERSION};
 
-/// A bundle that was made, and where it is.
+/// A new bundle, and its path.
 #[derive(Debug, Serialize)]
 pub struct Made {
     pub task: Option<TaskId>,
@@ -18,12 +18,12 @@ pub struct Made {
     pub files: Vec<String>,
     pub base_commit: Option<CommitId>,
     pub result_tree: Option<CommitId>,
-    /// What lies in the worktree and is in no commit.
+    /// Uncommitted files of the worktree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncommitted: Vec<String>,
 }
 
-/// Makes the bundle of a task's branch and notes on the task where it is.
+/// Makes the bundle of a task's branch and notes its path on the task.
 pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u64)> {
     if let Some((BundleRecorded { path, .. }, revision)) = ctx.answered()? {
         let path = ctx.root().join(path);
@@ -31,7 +31,7 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u
         return Ok((told_of(&bundle, &given(out)?.unwrap_or(path)), revision));
     }
     let snapshot = ctx.read(&Needs::task(id))?;
-    // Asked first: whoever is none of the board's people may not make one either.
+    // Checked first: a caller that is not on the board may not make a bundle either.
     snapshot.board.identify(&ctx.credentials)?;
     let archived = ctx.store.archived_beside(&snapshot.board, id)?;
     let Some(task) = snapshot.board.task(id).or(archived.as_ref()) else {
@@ -65,20 +65,18 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u
     let note = record(&bundle, &path, &bytes);
     let actor = snapshot.board.identify(&ctx.credentials)?;
     let world = World::default();
-    // Whoever only looks at the work may have a bundle of it; the task names those of whoever works on it.
+    // A caller that only reads the work may make a bundle of it; the task lists only those of its own agents.
     let call = Call::new(actor, &ctx.now, &world);
     let may_note = on_board && permitted(&snapshot.board, &note, &call).is_ok();
     if !may_note {
-        ctx.narrate(
-            "the bundle is not noted on the task: that is for whoever works on it, a planner or a person",
-        );
+        ctx.narrate("the bundle is not noted on the task: only its agent, a planner or a person may do that");
         return Ok((data, snapshot.board.revision));
     }
     let committed = ctx.commit(note)?;
     Ok((data, committed.board.revision))
 }
 
-/// Makes a bundle for a task from the difference of two commits that are none of its own, by this author. Gives its file.
+/// Makes a bundle for a task from the difference of two other commits, by this author. Returns its file.
 pub fn between(
     ctx: &Context,
     id: &TaskId,
@@ -100,7 +98,7 @@ pub fn between(
     Ok(publish(ctx, &mut bundle, None)?.0)
 }
 
-/// The paths by which two commits differ, with those that are gone.
+/// The paths by which two commits differ, including removed ones.
 pub fn paths_between(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<String>> {
     let found = differences(&ctx.repo, base, head)?.into_iter();
     let paths: BTreeSet<String> =
@@ -112,7 +110,7 @@ fn given(out: Option<&Path>) -> Result<Option<PathBuf>> {
     out.map(|out| std::path::absolute(out).map_err(|error| Failure::io("find", out, &error))).transpose()
 }
 
-/// Git's and liza's own directories are no place for it, nor is somebody's worktree.
+/// A bundle may not be written into git's or liza's own directories or into a worktree.
 fn may_lie_at(ctx: &Context, out: &Path) -> Result<()> {
     let dir = out.parent().map(|dir| dir.canonicalize().unwrap_or_else(|_| dir.to_owned()));
     let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
@@ -126,13 +124,13 @@ fn may_lie_at(ctx: &Context, out: &Path) -> Result<()> {
         None => Ok(()),
         Some(own) => {
             let (out, own) = (out.display(), own.display());
-            Err(failure!(Code::Value, "--out {out} lies in {own}, which is not for files of people")
-                .hint("name a place outside of it, or leave --out away; nothing was written"))
+            Err(failure!(Code::Value, "--out {out} is in {own}, which is not for your own files")
+                .hint("name a path outside of it, or omit --out; nothing was written"))
         }
     }
 }
 
-/// What lies in the worktree and is in no commit, and so is not in the bundle either.
+/// Uncommitted files of the worktree, which are not in the bundle.
 fn uncommitted(ctx: &Context, task: &Task) -> Result<Vec<String>> {
     let body = task.body();
     let Some(attempt) = body.attempt().filter(|_| body.merge.is_none()) else { return Ok(Vec::new()) };
@@ -159,14 +157,14 @@ fn told_of(bundle: &Bundle, path: &Path) -> Made {
     }
 }
 
-/// From where the branch left integration to its head; of merged work, what was merged.
+/// From where the branch left integration to its head; for merged work, the merged range.
 fn range(ctx: &Context, board: &Board, task: &Task) -> Result<(CommitId, CommitId)> {
     let body = task.body();
     if let (Some(_), Some(submission)) = (&body.merge, &body.submission) {
         return Ok((submission.merge_base.clone(), submission.commit.clone()));
     }
     let Some(attempt) = body.attempt() else {
-        return Err(failure!(Code::Transition, "nobody has worked on `{}` yet", task.id)
+        return Err(failure!(Code::Transition, "no agent has worked on `{}` yet", task.id)
             .hint(format!("`liza task claim {}` starts it", task.id)));
     };
     let query = ctx.query()?;
@@ -263,10 +261,10 @@ fn side(entry: &Entry) -> Option<Side<'_>> {
 
 fn cannot(file: &str, why: &str) -> Failure {
     failure!(ErrorCode::RefusedBundle, "{} cannot be in a bundle: {why}", quoted(file))
-        .hint("nothing was written; hand the work on as a branch, or take this file out of it")
+        .hint("nothing was written; hand the work on as a branch, or remove this file from it")
 }
 
-/// The directories something changes in; a file of the root stands for itself.
+/// The directories with changes; a file in the root counts by itself.
 fn modules(patches: &[Patch]) -> Vec<String> {
     // File by file: a directory would keep the bundle from every task whose neighbour owns another file in it.
     let files = patches.iter().flat_map(|patch| std::iter::once(&patch.file).chain(&patch.renamed_from));
@@ -277,7 +275,7 @@ fn modules(patches: &[Patch]) -> Vec<String> {
     found
 }
 
-/// A bundle is given away only if it leads to exactly the tree it was made of.
+/// A bundle is written only if applying it gives exactly the tree it was made from.
 fn proven(ctx: &Context, bundle: &Bundle, base: &CommitId) -> Result<()> {
     let named =
         Bundle { metadata: Metadata { id: "new".to_owned(), ..bundle.metadata.clone() }, ..bundle.clone() };
@@ -290,7 +288,7 @@ fn proven(ctx: &Context, bundle: &Bundle, base: &CommitId) -> Result<()> {
     let read = bundle::read(&bytes).map_err(|problems| {
         let first = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
         failure!(ErrorCode::RefusedBundle, "this work cannot be a bundle: {first}")
-            .hint("nothing was written; hand the work on as a branch, or take this out of it")
+            .hint("nothing was written; hand the work on as a branch, or remove this from it")
             .detail("problems", super::list(&problems))
     })?;
     let applied = bundle::apply(&read, &super::Files { ctx, commit: base })?;
@@ -300,17 +298,17 @@ fn proven(ctx: &Context, bundle: &Bundle, base: &CommitId) -> Result<()> {
     }
     Err(Failure::new(
         ErrorCode::BugBundle,
-        "the bundle does not lead back to the tree it was made of; nothing was written",
+        "applying the bundle does not give the tree it was made from; nothing was written",
     )
     .detail("problems", super::list(&applied.problems)))
 }
 
-/// Puts the file where nothing is, whole; its number is the next that nobody has. What is to lie elsewhere lies here too: so
-/// its number is taken, and the board names a file that stays.
+/// Writes the complete file to an unused path, under the next unused number. A bundle with `--out` is written here
+/// too: that reserves its number, and the board names a file that stays.
 fn publish(ctx: &Context, bundle: &mut Bundle, out: Option<&Path>) -> Result<(PathBuf, Vec<u8>)> {
     let taken = |out: &Path| {
-        failure!(Code::Value, "{} is there already", out.display())
-            .hint("name a file that is not there yet; nothing was written over")
+        failure!(Code::Value, "{} exists already", out.display())
+            .hint("name a file that does not exist; nothing was overwritten")
     };
     if let Some(out) = out.filter(|out| out.symlink_metadata().is_ok()) {
         return Err(taken(out));
@@ -333,5 +331,5 @@ fn publish(ctx: &Context, bundle: &mut Bundle, out: Option<&Path>) -> Result<(Pa
         }
         return Ok((path, bytes));
     }
-    Err(Failure::new(ErrorCode::BugBundle, "no number is free"))
+    Err(Failure::new(ErrorCode::BugBundle, "all bundle numbers are taken"))
 }

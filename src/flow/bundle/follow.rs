@@ -1,4 +1,4 @@
-//! The files of a task follow its branch to where a bundle moved it.
+//! Makes the files of a task follow its branch to where a bundle moved it.
 
 use super::listed;
 use crate::board::intent::ApplyWork;
@@ -6,12 +6,13 @@ use crate::flow::leftovers::git_dir;
 use crate::flow::prelude::*;
 use crate::git::tree::{index_lock, is_on_branch, settle};
 
-/// Ends what a dead process began and had moved the branch for already: the files follow, as far as they are its own.
+/// Finishes what a dead process started, if it had moved the branch already: updates the files, except those changed
+/// since.
 pub fn follow(ctx: &Context, work: &ApplyWork) -> Result<()> {
     let worktree = ctx.root().join(&work.worktree);
     let Some(old) = &work.step.old else { return Ok(()) };
     let query = ctx.query()?;
-    // A worktree that is gone, or has been led elsewhere since, is nobody's to follow.
+    // A worktree that is gone, or on another branch now, need not follow.
     if checkouts::check_sound(&ctx.repo, &worktree).is_err()
         || !is_on_branch(&worktree, &work.step.branch)?
         || query.head_of_branch(&work.step.branch)?.as_ref() != Some(&work.step.new)
@@ -29,7 +30,7 @@ pub fn follow(ctx: &Context, work: &ApplyWork) -> Result<()> {
     if !theirs.is_empty() {
         let (place, theirs) = (worktree.display(), listed(&theirs));
         ctx.narrate(format!(
-            "in {place}, these were changed by somebody else and stay as they are: {theirs}"
+            "in {place}, these were changed by another process and stay as they are: {theirs}"
         ));
     }
     Ok(())

@@ -1,10 +1,10 @@
-//! Patch bundles: made from a task's branch, checked against a commit, reviewed in a private tree, applied to a branch.
-//! Everything happens at object level; the one checkout that is touched is the task's own.
+//! Patch bundles: made from a task's branch, checked against a commit, reviewed in a private tree, applied to a
+//! branch. Everything happens at object level; only the task's own checkout is changed.
 
 mod apply;
+mod contributors;
 mod create;
 mod follow;
-mod hands;
 mod review;
 
 use crate::flow::prelude::*;
@@ -17,17 +17,17 @@ pub use create::{Made, between, create, paths_between};
 pub use follow::follow;
 pub use review::{Answered, Verdict, review};
 
-/// Where commits that are a base with a bundle are kept.
+/// The refs of commits that are a base with a bundle applied.
 pub const BUNDLE_REFS: &str = "refs/liza/bundles/";
 
-/// A bundle as it came from its file.
+/// A bundle as read from its file.
 pub struct Loaded {
     pub bundle: Bundle,
     pub bytes: Vec<u8>,
     pub path: PathBuf,
 }
 
-/// Reads a bundle; one with anything wrong in itself is refused.
+/// Reads a bundle; refuses one that is invalid in itself.
 pub fn load(path: &Path) -> Result<Loaded> {
     let unreadable = |why: &dyn std::fmt::Display| {
         failure!(ErrorCode::UsageInput, "the bundle {} cannot be read: {why}", path.display())
@@ -35,7 +35,7 @@ pub fn load(path: &Path) -> Result<Loaded> {
     };
     let meta = fs::metadata(path).map_err(|error| unreadable(&error))?;
     if !meta.is_file() {
-        return Err(unreadable(&"it is no file"));
+        return Err(unreadable(&"it is not a file"));
     }
     let file = fs::File::open(path).map_err(|error| unreadable(&error))?;
     let mut bytes = Vec::new();
@@ -45,7 +45,7 @@ pub fn load(path: &Path) -> Result<Loaded> {
     Ok(Loaded { bundle, bytes, path })
 }
 
-/// What is wrong, as a command answers it: exit 11 if the bundle is sound and only does not fit.
+/// The failure for these problems: exit 11 if the bundle is valid and only does not fit.
 pub fn told(path: &Path, problems: &[Problem]) -> Failure {
     let fits_not = problems.iter().all(|problem| problem.kind.is_conflict());
     let first = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
@@ -56,11 +56,11 @@ pub fn told(path: &Path, problems: &[Problem]) -> Failure {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let failure = if fits_not {
         failure!(ErrorCode::GitConflict, "{name} does not fit: {first}{more}").hint(
-            "nothing was applied; bring the bundle up to date with what is there, or wait for who owns it",
+            "nothing was applied; update the bundle to the present files, or wait for the owner of the paths",
         )
     } else {
         failure!(ErrorCode::RefusedBundle, "{name} is refused: {first}{more}")
-            .hint("nothing was applied; have the bundle made anew by whoever it came from")
+            .hint("nothing was applied; ask its author for a new bundle")
     };
     failure.detail("problems", list(problems))
 }
@@ -93,7 +93,7 @@ impl bundle::Tree for Files<'_> {
     }
 }
 
-/// Every path that a bundle changes, also those it takes away.
+/// Every path that a bundle changes or removes.
 pub fn files_of(bundle: &Bundle) -> Vec<String> {
     let mut files: Vec<String> = bundle
         .patches
@@ -105,7 +105,7 @@ pub fn files_of(bundle: &Bundle) -> Vec<String> {
     files
 }
 
-/// How a bundle fits a commit, and whether others own what it changes.
+/// Whether a bundle fits a commit, and whether other tasks own the paths it changes.
 pub fn examine(
     ctx: &Context,
     board: &Board,
@@ -160,7 +160,7 @@ fn tree_with(ctx: &Context, onto: &CommitId, changes: &[Change]) -> Result<Commi
     Ok(edited(&ctx.repo, query, &query.tree_of(onto)?, &edits)?)
 }
 
-/// A commit on top of `onto` with the bundle's changes, kept under a ref and on disk; no branch moves.
+/// A commit on top of `onto` with the bundle's changes, kept under a ref and synced; no branch moves.
 struct Built {
     commit: CommitId,
     tree: CommitId,
@@ -175,7 +175,7 @@ fn build(
 ) -> Result<Built> {
     let tree = tree_with(ctx, onto, changes)?;
     let base_tree = ctx.query()?.tree_of(onto)?;
-    // One that does not say what it was made against claims its outcome for any base.
+    // A bundle without a base claims its resulting tree for any base.
     let made_against = match (&bundle.base_tree, &bundle.base_commit) {
         (None, Some(commit)) if ctx.query()?.has_commit(commit) => Some(ctx.query()?.tree_of(commit)?),
         (tree, _) => tree.clone(),
@@ -183,19 +183,19 @@ fn build(
     if made_against.is_none_or(|made_against| made_against == base_tree)
         && let Some(wanted) = bundle.result_tree.as_ref().filter(|wanted| **wanted != tree)
     {
-        let what = format!("it gives the tree {tree}, and says it gives {wanted}");
+        let what = format!("it gives the tree {tree}, but claims {wanted}");
         return Err(told(Path::new(&bundle.metadata.id), &[Problem::new(Kind::Format, what)]));
     }
-    // The time is the bundle's own: doing it again gives the same commit.
+    // The time is the bundle's own: repeating the call gives the same commit.
     let who = ctx.query()?.identity().at(bundle.metadata.timestamp.0);
     let commit = commit_by(ctx, &who, &tree, std::slice::from_ref(onto), &message(bundle, task))?;
     refs::keep(&ctx.repo, &format!("{BUNDLE_REFS}{}", bundle.metadata.id), &commit)?;
-    // git flushed the commit, and libgit2 none of the files in it.
+    // git synced the commit, but libgit2 none of the files in it.
     ctx.sync()?;
     Ok(Built { commit, tree })
 }
 
-/// Only one line of the intent: whatever stands in it, it cannot pass for a trailer.
+/// Only the first line of the intent: its text cannot look like a trailer.
 fn message(bundle: &Bundle, task: Option<&TaskId>) -> String {
     let metadata = &bundle.metadata;
     let first = metadata.intent.trim().lines().next().unwrap_or_default();
@@ -210,13 +210,13 @@ fn message(bundle: &Bundle, task: Option<&TaskId>) -> String {
     )
 }
 
-/// How the author of a bundle begins that was made from a run of `liza experiment`.
+/// How the author of a bundle from a run of `liza experiment` begins.
 pub const EXPERIMENT: &str = "experiment:";
 const BUNDLE_TRAILER: &str = "Liza-Bundle: ";
-/// For people: whose bundle it is by its own account. Who counts as an implementer is on the board.
+/// For people: the author by the bundle's own claim. The board decides who counts as an implementer.
 const AUTHOR_TRAILER: &str = "Liza-Bundle-Author: ";
 
-/// What `bundle check` answers.
+/// The answer of `bundle check`.
 #[derive(Debug, Serialize)]
 pub struct Checked {
     pub bundle: String,
@@ -242,7 +242,7 @@ pub fn report(bundle: &Bundle, onto: &CommitId, applied: Applied) -> Checked {
     }
 }
 
-/// A path as the board and people are told it.
+/// A path as shown on the board and to people.
 fn shown_path(ctx: &Context, path: &Path) -> String {
     path.strip_prefix(ctx.root()).unwrap_or(path).display().to_string()
 }

@@ -1,12 +1,12 @@
-//! Judging a bundle: format, fit, gates in a private tree, and a checklist of which every item is answered.
+//! Reviews a bundle: format, fit, gates in a private tree, and a checklist with an answer to every item.
 
-use super::{Loaded, build, examine, hands, shown_path};
+use super::{Loaded, build, contributors, examine, shown_path};
 use crate::flow::gates::{Question, judge};
 use crate::flow::prelude::*;
 use crate::policy::gate::AdapterKind;
 use crate::wire::bundle::{Bundle, LARGEST, Problem, checksum};
 
-/// What a reviewer says to one item of the checklist.
+/// A reviewer's answer to one item of the checklist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
     pub item: String,
@@ -15,7 +15,7 @@ pub struct Answered {
     pub text: String,
 }
 
-/// A verdict on a bundle, as its file keeps it.
+/// A verdict on a bundle, as stored in its file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Verdict {
     pub bundle: String,
@@ -30,9 +30,9 @@ pub struct Verdict {
     pub gates: Option<GateReport>,
     pub checklist: Vec<Answered>,
     pub time: Wall,
-    /// What to type next, if there is something.
+    /// The next command to type, if there is one.
     pub next: Option<String>,
-    /// Where the file is; itself it does not say.
+    /// The path of the file; not stored in the file itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: Option<PathBuf>,
@@ -45,7 +45,8 @@ pub enum Said {
     Reject,
 }
 
-/// Judges the bundle and keeps the verdict in `.liza/bundles`. A rejection is an answer with its reasons, and a failure to a script.
+/// Reviews the bundle and keeps the verdict in `.liza/bundles`. A rejection is an answer with its reasons, and a
+/// failure to a script.
 pub fn review(
     ctx: &Context,
     loaded: &Loaded,
@@ -61,7 +62,7 @@ pub fn review(
     let own = bundle.task.as_ref().filter(|task| snapshot.board.task(task).is_some());
     let verdict = |approved: bool, tree: Option<&CommitId>, path: Option<&Path>| {
         let mut hands: Vec<String> = bundle.implementers.clone();
-        let recorded = hands::recorded(ctx, &snapshot.board, bundle, tree)?;
+        let recorded = contributors::recorded(ctx, &snapshot.board, bundle, tree)?;
         hands.extend(recorded.iter().map(ToString::to_string));
         Ok::<_, Failure>(ReviewBundle {
             id: bundle.metadata.id.clone(),
@@ -83,9 +84,9 @@ pub fn review(
     let mut tree = None;
     if applied.problems.is_empty() {
         let built = build(ctx, bundle, &base, &applied.changes, own)?;
-        // Whatever it says of itself: whoever made the very tree it leads to is not the one to judge it.
+        // Whatever the bundle claims: an author of the resulting tree may not review it.
         ctx.ask(&snapshot.board, verdict(true, Some(&built.tree), None)?)?;
-        // Asked for no task: what a task's own gates said last is about what it handed in.
+        // Run for no task: the last results of a task's own gates are about its submission.
         let gates = judge(ctx, &Question::new(Moment::Bundle, &built.commit))?;
         if let Err(refusal) = gates.check(&built.commit, "review the bundle") {
             code = Some(ErrorCode::from(refusal.code));
@@ -129,14 +130,14 @@ pub fn review(
         next,
         path: None,
     };
-    // The file first: a verdict on the board is one that can be read.
+    // The file first: a verdict on the board must be readable.
     let path = keep(ctx, &said)?;
     let committed = ctx.commit(verdict(approved, tree.as_ref(), Some(&path))?)?;
     crash::point("bundle.review_noted");
     answer(said, &path, committed.board.revision)
 }
 
-/// What was answered to this request before, as its file has it.
+/// The earlier answer to this request, from its file.
 fn kept_before(ctx: &Context, path: &str, revision: u64) -> Result<(Verdict, u64)> {
     let path = ctx.root().join(path);
     let unreadable = |why: &dyn std::fmt::Display| {
@@ -148,20 +149,20 @@ fn kept_before(ctx: &Context, path: &str, revision: u64) -> Result<(Verdict, u64
     answer(said, &path, revision)
 }
 
-/// An approval is an answer, a rejection a failure that says why.
+/// An approval is an answer, a rejection a failure with its reasons.
 fn answer(said: Verdict, path: &Path, revision: u64) -> Result<(Verdict, u64)> {
     let said = Verdict { path: Some(path.to_owned()), ..said };
     if said.verdict == Said::Approve {
         return Ok((said, revision));
     }
     let code = said.code.unwrap_or(ErrorCode::RefusedBundle);
-    let told = failure!(code, "reject: {}", said.reasons.join("; "))
+    let rejection = failure!(code, "reject: {}", said.reasons.join("; "))
         .hint(format!("the verdict is kept in {}; nothing was applied", path.display()))
         .detail("problems", super::list(&said.problems));
-    Err(told.with_data(said, revision))
+    Err(rejection.with_data(said, revision))
 }
 
-/// Every item has its answer, and every answer its item.
+/// Checks that every item has one answer, and every answer an item.
 fn answered(items: &[String], answers: &[(usize, bool, String)]) -> Result<Vec<Answered>> {
     let incomplete = |message: String| {
         let listed: Vec<String> =
@@ -194,7 +195,7 @@ fn answered(items: &[String], answers: &[(usize, bool, String)]) -> Result<Vec<A
     items.iter().enumerate().map(one).collect()
 }
 
-/// What it is judged on: what was asked for, what it was made against, or integration.
+/// The base of the review: the requested one, the bundle's own, or integration.
 fn base(ctx: &Context, board: &Board, bundle: &Bundle, onto: Option<&Revision>) -> Result<CommitId> {
     match (onto, &bundle.base_commit) {
         (Some(rev), _) => ctx.commit_named(rev),
@@ -203,7 +204,7 @@ fn base(ctx: &Context, board: &Board, bundle: &Bundle, onto: Option<&Revision>) 
     }
 }
 
-/// Checks that the author expects to pass and that did not, also optional ones.
+/// Checks, also optional ones, that the author expects to pass and that did not.
 fn unmet(bundle: &Bundle, gates: &[Gate], report: &GateReport) -> Vec<String> {
     let expected = &bundle.expected_checks;
     let mut reasons = Vec::new();
@@ -211,9 +212,12 @@ fn unmet(bundle: &Bundle, gates: &[Gate], report: &GateReport) -> Vec<String> {
         match report.result(name).map(|result| result.status) {
             Some(GateStatus::Pass) => {}
             Some(status) if report.required.iter().all(|required| required != name) => {
-                reasons.push(format!("check `{name}` is expected to pass and said {}", status.as_str()));
+                reasons.push(format!(
+                    "check `{name}` is expected to pass, but its result is {}",
+                    status.as_str()
+                ));
             }
-            // The report itself says so of required ones.
+            // The report itself covers required ones.
             Some(_) => {}
             None if gates.iter().any(|gate| gate.name == name) => {}
             None => reasons
@@ -238,7 +242,7 @@ fn unmet(bundle: &Bundle, gates: &[Gate], report: &GateReport) -> Vec<String> {
     reasons
 }
 
-/// Whole, under the next free number; an earlier verdict stays.
+/// Writes the complete verdict under the next unused number; earlier verdicts stay.
 fn keep(ctx: &Context, said: &Verdict) -> Result<PathBuf> {
     let text = format!("{}\n", to_json_pretty(said));
     for number in 1_u32.. {
@@ -249,10 +253,10 @@ fn keep(ctx: &Context, said: &Verdict) -> Result<PathBuf> {
             return Ok(path);
         }
     }
-    Err(Failure::new(ErrorCode::BugBundle, "no number is free"))
+    Err(Failure::new(ErrorCode::BugBundle, "all verdict numbers are taken"))
 }
 
-/// The command that approves the task itself, where this is exactly what it handed in.
+/// The command that approves the task itself, if this is exactly its submission.
 fn next(ctx: &Context, board: &Board, built: &CommitId, own: Option<&TaskId>) -> Result<Option<String>> {
     let Some(task) = own.and_then(|id| board.task(id)) else { return Ok(None) };
     let Some(commit) = task.review_commit.as_ref().filter(|_| task.status == Status::ReadyForReview) else {

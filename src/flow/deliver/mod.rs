@@ -1,13 +1,13 @@
-//! Integration is brought to a branch of a person, with the files of its checkout.
+//! Brings integration to a person's branch, with the files of its checkout.
 //!
-//!  a  what is about to happen, and everything that git would refuse, is found out first (`plan`);
-//!  b  commits that only the target has come into integration, through its gates (`advance`);
+//!  a  plan the delivery, and refuse everything that git would refuse (`plan`);
+//!  b  merge commits that only the target has into integration, through its gates (`advance`);
 //!  c  intent on the board, the commit pinned, the move recorded;
 //!  d  index and files of the checkout, as `git merge --ff-only` does it; git refuses before it writes;
 //!  e  compare-and-swap of the branch;
 //!  f  sync, and the outcome on the board.
 //!
-//! A process that dies in d leaves files between two commits: they go back, or if the index has arrived, the branch follows.
+//! A process that dies in d leaves files between two commits: they are restored, or if the index is updated, the branch follows.
 
 mod plan;
 mod request;
@@ -21,7 +21,7 @@ use crate::git::locks::clear_dead;
 pub use plan::{Delivered, Plan, Wanted, plan};
 pub use request::{PullRequest, open, request};
 
-/// Does what was planned.
+/// Carries out the plan.
 pub fn deliver(ctx: &Context, plan: &Plan) -> Result<(Delivered, u64)> {
     let mut gates = Vec::new();
     let mut head = plan.head.clone();
@@ -85,7 +85,7 @@ fn carry_out(ctx: &Context, plan: &Plan, head: &CommitId) -> Result<(Moved, u64)
     moved.map_err(|failure| failed_move(ctx, id, owner, failure))
 }
 
-/// Writes the files of the checkout; what git began and could not end is taken back.
+/// Writes the files of the checkout; undoes what git started and could not finish.
 fn files(ctx: &Context, checkout: &Path, from: &CommitId, to: &CommitId) -> Result<()> {
     let say = || ctx.narrate(format!("writing the files of {}", checkout.display()));
     bring(checkout, from, to, say).map_err(|error| back(ctx, checkout, from, to, error.into()))
@@ -102,7 +102,7 @@ fn back(ctx: &Context, checkout: &Path, from: &CommitId, to: &CommitId, failure:
     Failure { message: format!("{}; in {place}, {there}", failure.message), ..failure }
 }
 
-/// The branch is still checked out where it was, and nowhere else.
+/// Checks that the branch is checked out where it was, and nowhere else.
 fn stands_as_planned(ctx: &Context, plan: &Plan) -> Result<()> {
     let now: Vec<PathBuf> =
         standing_on(&ctx.repo, &plan.branch)?.into_iter().map(|standing| standing.path).collect();
@@ -113,14 +113,14 @@ fn stands_as_planned(ctx: &Context, plan: &Plan) -> Result<()> {
         .hint("run the command again"))
 }
 
-/// Ends a delivery that a dead process left, whose branch has not moved: forward if its files have arrived. Gives whether
-/// the branch has moved now.
+/// Finishes a delivery of a dead process whose branch has not moved: forward if its files have arrived. Returns
+/// whether the branch has moved now.
 pub fn end(ctx: &Context, work: &MoveWork, step: &RefMove) -> Result<bool> {
     let Some(checkout) = work.checkout.as_ref().map(PathBuf::from) else { return Ok(false) };
     let here = standing_on(&ctx.repo, &step.branch)?.into_iter().find(|standing| standing.path == checkout);
     let at = ctx.query()?.head_of_branch(&step.branch)?;
     let (Some(standing), true) = (here, at == step.old) else {
-        // The person has gone on from there; the files are the person's now.
+        // The person has continued from there; the files are the person's now.
         ctx.narrate(format!("the delivery to {} was left half done; look at its files", checkout.display()));
         return Ok(false);
     };
@@ -149,7 +149,7 @@ pub fn end(ctx: &Context, work: &MoveWork, step: &RefMove) -> Result<bool> {
     Ok(false)
 }
 
-/// A conflict with the target is put before the planner, as a note of the person who met it: once.
+/// Reports a conflict with the target to the planner, once, as a note of the person who met it.
 pub fn told_planner(ctx: &Context, failure: Failure) -> Failure {
     if failure.code != ErrorCode::GitConflict {
         return failure;

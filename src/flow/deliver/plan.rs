@@ -1,4 +1,4 @@
-//! What a delivery would do, and why it may not be done. Changes nothing.
+//! What a delivery would do, and why it may be refused. Changes nothing.
 
 use crate::flow::prelude::*;
 use crate::git::checkouts::{Standing, branch_of, standing_on};
@@ -6,20 +6,20 @@ use crate::git::fast_forward::{empty_tree, obstacles};
 
 const CONFIG: &str = "liza.yaml";
 
-/// What a person asked for.
+/// The person's request.
 #[derive(Debug)]
 pub struct Wanted<'a> {
-    /// The branch; by default the one that the person stands on.
+    /// The branch; by default the one checked out in the person's directory.
     pub to: Option<&'a str>,
-    /// The branch may be a new one.
+    /// Whether the branch may be a new one.
     pub create: bool,
-    /// Where the person stands.
+    /// The person's directory.
     pub cwd: &'a Path,
     /// What no auditor has approved, too.
     pub unaudited: bool,
 }
 
-/// A delivery that nothing speaks against.
+/// A delivery that passed all checks.
 #[derive(Debug)]
 pub struct Plan {
     pub source: String,
@@ -40,16 +40,16 @@ pub struct Plan {
 pub struct Delivered {
     pub branch: String,
     pub old: Option<CommitId>,
-    /// Where the branch is now; in a dry run, where integration is.
+    /// The new commit of the branch; in a dry run, that of integration.
     pub new: CommitId,
-    /// The checkout whose files went along.
+    /// The checkout whose files were updated.
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub checkout: Option<PathBuf>,
-    /// The branch had commits of its own; they came into integration first.
+    /// The branch had its own commits; they were merged into integration first.
     pub advanced: bool,
     pub commits: usize,
     pub files: usize,
-    /// What the gates said about them.
+    /// The gate results for them.
     pub gates: Vec<GateOutcome>,
     pub dry_run: bool,
 }
@@ -70,7 +70,7 @@ impl Plan {
     }
 }
 
-/// Finds out what is to be done, and refuses what cannot be.
+/// Plans a delivery, or refuses it.
 pub fn plan(ctx: &Context, wanted: &Wanted<'_>) -> Result<Plan> {
     let snapshot = ctx.read(&Needs::Nothing)?;
     let board = &snapshot.board;
@@ -110,7 +110,7 @@ pub fn plan(ctx: &Context, wanted: &Wanted<'_>) -> Result<Plan> {
         Some(_) => names(ctx, &from, &tree)?,
         None => 0,
     };
-    // A new branch changes nothing for anybody yet.
+    // A new branch affects no checkout yet.
     let config = match old.is_some() || checkout.is_some() {
         true => config_change(ctx, &from, &tree)?,
         false => None,
@@ -118,7 +118,7 @@ pub fn plan(ctx: &Context, wanted: &Wanted<'_>) -> Result<Plan> {
     Ok(Plan { source, head, branch, old, checkout, has_own_commits, commits, files, config })
 }
 
-/// Refuses agents, and whoever comes under a switch, before anything else is looked at.
+/// Refuses agents, and callers stopped by a switch, before any other check.
 pub fn permitted_now(ctx: &Context, board: &Board, branch: &str) -> Result<()> {
     let begin = BeginMove {
         kind: MoveKind::Deliver,
@@ -130,12 +130,12 @@ pub fn permitted_now(ctx: &Context, board: &Board, branch: &str) -> Result<()> {
     ctx.ask(board, begin)
 }
 
-/// Where the files start that a branch at this commit has.
+/// The tree that the files of a branch at this commit start from.
 pub fn start(ctx: &Context, old: Option<&CommitId>) -> Result<CommitId> {
     old.map_or_else(|| Ok(empty_tree(&ctx.repo)?), |old| Ok(old.clone()))
 }
 
-/// The name of the branch, which exists, or is to be made.
+/// The name of the branch, which exists or is to be made.
 fn target(ctx: &Context, board: &Board, wanted: &Wanted<'_>) -> Result<String> {
     let source = &board.config().integration_branch;
     let (name, create) = match wanted.to {
@@ -164,7 +164,7 @@ fn target(ctx: &Context, board: &Board, wanted: &Wanted<'_>) -> Result<String> {
     )?)
 }
 
-/// There is no such branch; names one that is alike.
+/// The failure for an unknown branch; suggests a similar name.
 pub fn unknown_branch(ctx: &Context, source: &str, name: &str, remedy: &str) -> Result<Failure> {
     let all = ctx.query()?.refs_below("refs/heads")?;
     let others = all.iter().filter_map(|name| name.strip_prefix("refs/heads/"));
@@ -179,7 +179,7 @@ pub fn unknown_branch(ctx: &Context, source: &str, name: &str, remedy: &str) -> 
     Ok(failure!(Code::Value, "there is no branch `{name}`").hint(hint))
 }
 
-/// The branch of the checkout that a directory is in.
+/// The branch of the checkout that contains a directory.
 pub fn stands_on(ctx: &Context, cwd: &Path) -> Result<String> {
     let here = ctx.linked_worktree_at(cwd).unwrap_or_else(|| ctx.root().to_owned());
     branch_of(&ctx.repo, &here).ok_or_else(|| {
@@ -188,7 +188,7 @@ pub fn stands_on(ctx: &Context, cwd: &Path) -> Result<String> {
     })
 }
 
-/// The one checkout whose files have to follow the branch.
+/// The one checkout whose files must follow the branch.
 fn checkout_of(ctx: &Context, branch: &str) -> Result<Option<PathBuf>> {
     let all = standing_on(&ctx.repo, branch)?;
     let refused = |standing: &Standing, why: String, hint: &str| {
@@ -224,7 +224,7 @@ fn checkout_of(ctx: &Context, branch: &str) -> Result<Option<PathBuf>> {
     Ok(Some(standing.path.clone()))
 }
 
-/// Refuses what git would refuse, with the files.
+/// Refuses what git would refuse, naming the files.
 pub fn refuse_obstacles(
     ctx: &Context,
     branch: &str,
@@ -253,7 +253,7 @@ pub fn refuse_obstacles(
     .detail("paths", found))
 }
 
-/// The tree that integration will have once the target's own commits are in it.
+/// The tree that integration will have once the target's own commits are merged into it.
 fn merged(ctx: &Context, source: &str, branch: &str, head: &CommitId, old: &CommitId) -> Result<CommitId> {
     match merge_tree(&ctx.repo, head, old)? {
         MergeTree::Clean(tree) => Ok(tree),
@@ -272,7 +272,7 @@ fn names(ctx: &Context, from: &CommitId, to: &CommitId) -> Result<usize> {
     Ok(names.iter().filter(|&&byte| byte == 0).count())
 }
 
-/// How the settings of this project would change for whoever has the target checked out.
+/// How `liza.yaml` would change for a person who has the target checked out.
 pub fn config_change(ctx: &Context, from: &CommitId, tree: &CommitId) -> Result<Option<String>> {
     let git = Git::reading(ctx.root(), "diff").args(["--no-ext-diff", "--no-textconv", "--no-color"]);
     let git = git.args([from.as_str(), tree.as_str(), "--", CONFIG]);

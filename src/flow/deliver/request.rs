@@ -1,13 +1,13 @@
-//! Integration is pushed to a remote, and a pull or merge request asks for it there.
+//! Pushes integration to a remote and opens a pull or merge request there.
 
 use super::plan::{self, Wanted};
 use crate::flow::prelude::*;
 use crate::flow::shell::{Ended, Job, execute};
 use crate::git::push::{self, Remote};
 
-/// How long the program of a forge may take.
+/// How long the forge's program may take.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Tasks that the text of a request names.
+/// How many tasks the text of a request lists.
 const MOST_TASKS: usize = 100;
 
 /// A request, or what a person needs to open one.
@@ -15,7 +15,7 @@ const MOST_TASKS: usize = 100;
 pub struct PullRequest {
     pub remote: String,
     pub remote_url: String,
-    /// The branch there.
+    /// The branch on the remote.
     pub branch: String,
     pub base: String,
     pub commit: CommitId,
@@ -23,9 +23,9 @@ pub struct PullRequest {
     /// The file with its text.
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub body: PathBuf,
-    /// Where it is, once it is open.
+    /// The URL, once it is open.
     pub url: Option<String>,
-    /// What opens it.
+    /// The command that opens it.
     pub command: String,
     pub dry_run: bool,
     /// How `liza.yaml` differs from the base, if it does.
@@ -37,12 +37,12 @@ pub struct PullRequest {
 }
 
 impl PullRequest {
-    /// Whether a program is there that opens it.
+    /// Whether a program that opens it is installed.
     pub fn can_be_opened(&self) -> bool {
         self.forge.is_some()
     }
 
-    /// The text, for whoever reads it before it is sent.
+    /// The text, for a person who reads it before it is sent.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -62,7 +62,7 @@ impl Forge {
         }
     }
 
-    /// The installed program for a remote. Where its name says which forge it is, only that one's.
+    /// The installed program for a remote. If the remote's name shows the forge, only that forge's program.
     fn installed(url: &str) -> Option<Self> {
         let host = Address::of(url).map(|address| address.host.to_lowercase()).unwrap_or_default();
         let all = match () {
@@ -99,7 +99,7 @@ impl Forge {
     }
 }
 
-/// A repository on a forge, taken out of the address of a remote.
+/// A repository on a forge, parsed from the address of a remote.
 struct Address {
     host: String,
     path: String,
@@ -122,7 +122,7 @@ impl Address {
     }
 }
 
-/// What would be asked for. Changes nothing.
+/// The planned request. Changes nothing.
 pub fn request(ctx: &Context, wanted: &Wanted<'_>, remote: Option<&str>) -> Result<PullRequest> {
     let snapshot = ctx.read(&Needs::Nothing)?;
     let board = &snapshot.board;
@@ -140,7 +140,7 @@ pub fn request(ctx: &Context, wanted: &Wanted<'_>, remote: Option<&str>) -> Resu
     let refname = refs::of_branch(&base)?;
     if base == source {
         return Err(Failure::usage(format!("`{base}` is the integration branch itself"))
-            .hint("name the branch it is to come to: liza deliver --pr --to main"));
+            .hint("name its target branch: liza deliver --pr --to main"));
     }
     let remote = choose(ctx, remote, &base)?;
     let query = ctx.query()?;
@@ -181,7 +181,7 @@ pub fn request(ctx: &Context, wanted: &Wanted<'_>, remote: Option<&str>) -> Resu
     Ok(asked)
 }
 
-/// The line that a person types to open it.
+/// The command line that a person types to open it.
 fn command(asked: &PullRequest) -> String {
     let forge = asked.forge.unwrap_or(match Address::of(&asked.remote_url) {
         Some(at) if at.host.contains("gitlab") => Forge::GitLab,
@@ -196,7 +196,7 @@ fn command(asked: &PullRequest) -> String {
     words.join(" ")
 }
 
-/// A word as a shell reads it back.
+/// A word, quoted for a shell.
 fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -206,7 +206,7 @@ fn shell_word(word: &str) -> String {
     }
 }
 
-/// Pushes, opens the request if a program is there for it, and puts it on record.
+/// Pushes, opens the request if a program for it is installed, and records it.
 pub fn open(ctx: &Context, mut asked: PullRequest) -> Result<(PullRequest, u64)> {
     let remote = Remote { name: asked.remote.clone(), url: asked.remote_url.clone() };
     let say = || ctx.narrate(format!("pushing to {} ({})", remote.name, remote.url));
@@ -241,7 +241,7 @@ pub fn open(ctx: &Context, mut asked: PullRequest) -> Result<(PullRequest, u64)>
     }
 }
 
-/// Where the forge's program says that the request is.
+/// The URL of the request, as printed by the forge's program.
 fn run(asked: &PullRequest, forge: Forge) -> Result<String, String> {
     let body = match forge {
         Forge::GitHub => asked.body.display().to_string(),
@@ -255,7 +255,7 @@ fn run(asked: &PullRequest, forge: Forge) -> Result<String, String> {
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().filter(|(name, _)| kept(name)).collect();
     env.push(("GH_PROMPT_DISABLED".into(), "1".into()));
     env.push(("NO_COLOR".into(), "1".into()));
-    // Not in the repository: the program would have git read settings there that were never accepted.
+    // Not in the repository: the program would make git read settings there that were never accepted.
     let done = execute(&Job::new(argv, Path::new("/"), env, PATIENCE), &|| false);
     let said = String::from_utf8_lossy(&done.output.kept()).into_owned();
     let link =
@@ -273,7 +273,7 @@ fn run(asked: &PullRequest, forge: Forge) -> Result<String, String> {
     }
 }
 
-/// The remote that was named, that the base follows, `origin`, or the only one.
+/// The named remote, the one that the base follows, `origin`, or the only one.
 fn choose(ctx: &Context, named: Option<&str>, base: &str) -> Result<Remote> {
     let mut all = push::remotes(&ctx.repo)?;
     let names: Vec<String> = all.iter().map(|remote| remote.name.clone()).collect();
@@ -303,7 +303,7 @@ fn choose(ctx: &Context, named: Option<&str>, base: &str) -> Result<Remote> {
     Ok(all.swap_remove(found))
 }
 
-/// Goal, tasks with their reviews, and gates, as Markdown. Names and titles are other people's text.
+/// Goal, tasks with their reviews, and gates, as Markdown. Names and titles are untrusted text.
 fn body(ctx: &Context, board: &Board, base: &CommitId, head: &CommitId) -> Result<String> {
     let query = ctx.query()?;
     let base = query.merge_base(base, head)?;

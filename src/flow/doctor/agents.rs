@@ -1,4 +1,4 @@
-//! Tokens without an agent, agents whose token is lost, and pages that agents are sent to and that are not there.
+//! Tokens without an agent, agents whose token is lost, and missing pages that agents must read.
 
 use super::{Finding, Scene};
 use crate::flow::briefing::unreadable;
@@ -12,15 +12,15 @@ pub fn tokens(scene: &Scene) -> Result<Vec<Finding>> {
     for path in scene.ctx.machine.token_files() {
         let name = path.file_name().unwrap_or_default();
         let id = name.to_str().and_then(|name| AgentId::new(name).ok());
-        // Temporary files are somebody else's concern.
+        // Temporary files are handled elsewhere.
         if name.to_string_lossy().starts_with('.') || id.is_some_and(|id| board.agent(&id).is_some()) {
             continue;
         }
         found.push(
             Finding::new(
                 "agent.stray_token",
-                format!("{} is the token of nobody on this board", path.display()),
-                "it opens nothing, and looks as if it did",
+                format!("{} is a token of no agent on this board", path.display()),
+                "it has no effect, but looks valid",
                 "it goes to .liza/trash",
             )
             .mended_by(move |ctx| {
@@ -41,14 +41,14 @@ pub fn tokens(scene: &Scene) -> Result<Vec<Finding>> {
         found.push(Finding::new(
             "agent.no_token",
             what,
-            "whoever starts that agent by its file cannot act for it",
+            "a program that uses this file cannot act as that agent",
             format!("register it again (`liza agent register --id {id} --role …`), which ends its leases, or retire it"),
         ));
     }
     Ok(found)
 }
 
-/// An agent whose pages are missing is not started.
+/// liza starts no agent whose pages are missing.
 pub fn pages(scene: &Scene) -> Result<Vec<Finding>> {
     let dir = scene.ctx.store.specs_location();
     let mut found = Vec::new();
@@ -57,10 +57,10 @@ pub fn pages(scene: &Scene) -> Result<Vec<Finding>> {
         let finding = Finding::new(
             "specs.page",
             format!("{} {why}", dir.join(name).display()),
-            "agents are told to read it, and none is started without it",
+            "every agent must read it, and liza starts none without it",
             "it is put back as it comes with liza",
         );
-        // Something else in its place may be somebody's work.
+        // Another file in its place may be a person's work.
         let free =
             fs::symlink_metadata(dir.join(name)).map_or(true, |meta| meta.is_file() && meta.len() == 0);
         found.push(if free {

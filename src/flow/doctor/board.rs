@@ -1,4 +1,4 @@
-//! The board file, edits of it that were refused, and whether the story it tells holds.
+//! The board file, refused edits of it, and whether board, log and branches agree.
 
 use super::{Finding, Scene};
 use crate::board::edit::EDITABLE;
@@ -9,7 +9,7 @@ use crate::store::Snapshot;
 use crate::store::edits::Judged;
 use crate::store::read::LARGEST_STATE;
 
-/// Cut off, flipped, rolled back, replaced or gone.
+/// Truncated, corrupted, rolled back, replaced or missing.
 pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
     let store = &scene.ctx.store;
     let broken = match scene.read() {
@@ -22,13 +22,13 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
         return Ok(vec![unsettled_edit(scene)]);
     }
     if store.is_of_earlier_build() {
-        let why = "no command can read or change the board until its journal is begun anew";
+        let why = "no command can read or change the board until its journal is started again";
         let remedy = "the old journal is kept under .liza/edits, and a new one begins from this board with the record `refound_log`";
         return Ok(vec![Finding::new("board.earlier_build", broken, why, remedy).mended_by(refound)]);
     }
     let why = "no command can trust the board";
     Ok(vec![match store.rebuild_published() {
-        // Files in the board's directory are not enough to make the board again, its copies below .git are.
+        // The files in the board's directory are not enough to rebuild the board, but its copies below .git are.
         Err(_) if let Some(revision) = store.witnessed_revision() => {
             let remedy = format!(
                 "board, journal and archive of revision {revision} are restored from their copies below .git"
@@ -56,7 +56,7 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
     }])
 }
 
-/// What the next command of a person will make of the edit.
+/// What a person's next command will do with the edit.
 fn unsettled_edit(scene: &Scene) -> Finding {
     let finding = |remedy: String| {
         let what = "state.yaml was edited by hand";
@@ -72,12 +72,12 @@ fn unsettled_edit(scene: &Scene) -> Finding {
                 .mended_by(settle)
         }
         Ok(Judged::Refused(why)) => finding(format!(
-            "a person's next command refuses it, keeps the file and sets PAUSE: {why}; mend that place of the file, or take the edit back (a person may edit {EDITABLE})"
+            "a person's next command refuses it, keeps the file and sets PAUSE: {why}; fix that part of the file, or undo the edit (a person may edit {EDITABLE})"
         )),
         Err(error) => {
             let failure = Failure::from(error);
             finding(format!(
-                "it can be neither adopted nor refused: {}; take the edit back, or {}",
+                "it can be neither adopted nor refused: {}; undo the edit, or {}",
                 failure.message,
                 failure.hint.unwrap_or_default()
             ))
@@ -87,7 +87,7 @@ fn unsettled_edit(scene: &Scene) -> Finding {
 
 fn settle(ctx: &Context) -> Result<Option<String>> {
     ctx.store.settle_edits(&ctx.credentials, &host::now())?;
-    let said = ctx.store.untold();
+    let said = ctx.store.take_messages();
     Ok((!said.is_empty()).then(|| said.join("\n")))
 }
 
@@ -122,16 +122,16 @@ pub fn pending_edits(scene: &Scene) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-/// The log of a board that is whole itself.
+/// The log of a board that is itself intact.
 pub fn log(scene: &Scene) -> Result<Vec<Finding>> {
-    // A board that is not whole, or not the newest, is a finding of its own.
+    // A board that is damaged, or not the newest, has its own finding.
     let Ok(snapshot @ Snapshot { warning: None, .. }) = scene.read() else { return Ok(Vec::new()) };
     let Some(damage) = scene.log_damage(&snapshot.board)? else { return Ok(Vec::new()) };
     let code = if damage.lost { "log.lost" } else { "log.broken" };
     let why = if damage.stops {
-        "no command can change the board until the log is mended; reading goes on"
+        "no command can change the board until the log is repaired; reading still works"
     } else {
-        "commands go on, but what happened cannot be proved, and former boards cannot all be made again"
+        "commands still work, but what happened cannot be proved, and former boards cannot all be made again"
     };
     let remedy = format!(
         "a backup of log.yaml put back is better, if there is one with every record up to revision {}; without it what is left is kept under .liza/edits, and a new log begins with the record `refound_log` at revision {}",
@@ -157,10 +157,10 @@ fn refound(ctx: &Context) -> Result<Option<String>> {
     }))
 }
 
-/// An edit that was refused stays a finding until a person goes on with `liza resume`, having seen it.
+/// A refused edit stays a finding until a person runs `liza resume`, having seen it.
 pub fn refused_edits(scene: &Scene) -> Result<Vec<Finding>> {
     let store = &scene.ctx.store;
-    // What stands there may be anything, a pipe too.
+    // The kept file may be anything, even a pipe.
     let text = |path: &Path| {
         let read = read_whole(path, LARGEST_STATE);
         read.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
@@ -179,9 +179,9 @@ pub fn refused_edits(scene: &Scene) -> Result<Vec<Finding>> {
     Ok(found.collect())
 }
 
-/// What `verify` says about log and branches, and what the board itself contradicts.
+/// What `verify` reports about log and branches, and contradictions on the board itself.
 pub fn story(scene: &Scene) -> Result<Vec<Finding>> {
-    // Branches that moved since the board was read would tell another story than it does.
+    // Branches that moved since the board was read would contradict it.
     let fresh;
     let scene = match scene.board() {
         None => return Ok(Vec::new()),
@@ -196,7 +196,7 @@ pub fn story(scene: &Scene) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let log_damaged = matches!(scene.log_damage(board), Ok(Some(_)));
     for check in verify::verify_board(scene.ctx, snapshot, scene.archive()) {
-        // Those have examinations of their own.
+        // Those have their own examinations.
         let elsewhere = ["invariants", "board file", "refs", "worktrees", "copies"].contains(&check.name)
             || (log_damaged && ["log chain", "replay"].contains(&check.name));
         if check.ok || elsewhere {

@@ -20,27 +20,27 @@ pub fn removed_board(ctx: &Context) -> Option<Finding> {
     Some(Finding::new("board.removed", what, why, remedy).mended_by(restore_all))
 }
 
-/// Restores board, journal and archive, and makes what else belongs into the board's directory.
+/// Restores board, journal and archive, and makes the other files of the board's directory.
 pub fn restore_all(ctx: &Context) -> Result<Option<String>> {
-    let told = restore(ctx)?;
+    let remark = restore(ctx)?;
     ctx.machine.make_directories()?;
     install_texts(ctx)?;
-    Ok(Some(told))
+    Ok(Some(remark))
 }
 
-/// An old board was put in place together with its journal and lock.
+/// An older board was put in place together with its journal and lock.
 pub fn ahead(scene: &Scene) -> Result<Vec<Finding>> {
     let Some((revision, above)) = scene.ctx.store.is_behind_witness() else { return Ok(Vec::new()) };
     let what =
         format!("an older board was put in place: revision {revision}, but revision {above} was published");
-    let why = "whatever happened since is missing from the board: verdicts, merges, questions";
+    let why = "everything since is missing from the board: verdicts, merges, questions";
     let remedy = format!(
         "revision {above} is restored from its copy below .git; the present board and journal are kept under .liza/edits"
     );
     Ok(vec![Finding::new("board.put_back", what, why, remedy).mended_by(|ctx| Ok(Some(restore(ctx)?)))])
 }
 
-/// Files of archived tasks that are gone.
+/// Missing files of archived tasks.
 pub fn lost_archived(scene: &Scene) -> Result<Vec<Finding>> {
     let lost = scene.ctx.store.lost_archived();
     let on_board = |name: &String| {
@@ -59,7 +59,7 @@ pub fn lost_archived(scene: &Scene) -> Result<Vec<Finding>> {
     ])
 }
 
-/// Texts of specs that tasks are pinned to and whose files are gone.
+/// Missing texts of specs that tasks are pinned to.
 pub fn lost_spec_texts(scene: &Scene) -> Result<Vec<Finding>> {
     let lost = scene.ctx.store.lost_spec_texts();
     let Some(first) = lost.first() else { return Ok(Vec::new()) };

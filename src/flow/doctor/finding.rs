@@ -1,8 +1,8 @@
-//! One thing that is not as it should be, and how it is put right.
+//! One problem, and how it is fixed.
 
 use crate::flow::prelude::*;
 
-/// Puts one thing right; says what there is to tell beyond the remedy.
+/// Fixes one problem; returns a remark beyond the remedy.
 type Mend = Box<dyn FnOnce(&Context) -> Result<Option<String>>>;
 
 #[derive(Serialize)]
@@ -20,7 +20,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Something a person has to see to.
+    /// A problem that a person has to fix.
     pub(in crate::flow) fn new(
         code: &'static str,
         what: impl Into<String>,
@@ -38,7 +38,7 @@ impl Finding {
         }
     }
 
-    /// Something `--fix` sees to, as the remedy says.
+    /// A problem that `--fix` fixes, as the remedy says.
     pub(super) fn mended_by(
         mut self,
         mend: impl FnOnce(&Context) -> Result<Option<String>> + 'static,
@@ -48,30 +48,30 @@ impl Finding {
         self
     }
 
-    /// Takes back that it is fixed where a second look finds the same, or cannot look.
+    /// Marks it as not fixed if a second examination finds the same, or fails.
     pub(super) fn verify(&mut self, left: &Result<Vec<Finding>>) {
         if !self.fixed {
             return;
         }
         let why = match left {
             Ok(left) if left.iter().any(|finding| finding.code == self.code && finding.what == self.what) => {
-                "it is still so".to_owned()
+                "the problem is still there".to_owned()
             }
             Ok(_) => return,
-            Err(failure) => format!("the result could not be looked at: {}", failure.message),
+            Err(failure) => format!("the result could not be checked: {}", failure.message),
         };
         self.fixed = false;
         self.remedy.push_str(&format!(" (tried, but {why})"));
     }
 
-    /// A mend that fails leaves the finding standing and says why.
+    /// A failed fix leaves the finding in place and says why.
     pub(super) fn treat(&mut self, ctx: &Context) {
         let Some(mend) = self.mend.take() else { return };
         match mend(ctx) {
-            Ok(told) => {
+            Ok(remark) => {
                 self.fixed = true;
-                if let Some(told) = told {
-                    self.remedy.push_str(&format!(" ({told})"));
+                if let Some(remark) = remark {
+                    self.remedy.push_str(&format!(" ({remark})"));
                 }
             }
             Err(failure) => self.remedy.push_str(&format!(" (tried, and failed: {})", failure.message)),

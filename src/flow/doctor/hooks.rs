@@ -5,7 +5,7 @@ use crate::flow::hooks::status::status;
 use crate::flow::prelude::*;
 
 pub fn firing(scene: &Scene) -> Result<Vec<Finding>> {
-    // Whoever never asked for hooks misses none: submit and merge check everything without them.
+    // A project without liza's hooks misses nothing: submit and merge check everything without them.
     if !scene.ctx.machine.wants_hooks() {
         return Ok(Vec::new());
     }

@@ -14,11 +14,11 @@ pub fn left_half_done(scene: &Scene) -> Result<Vec<Finding>> {
         Finding::new(
             "intent.dead",
             format!("a {verb}{task} was left half done by process {}, which is dead", intent.owner.pid),
-            "the task waits until it is ended",
+            "the task waits until that work is finished or undone",
             "finished if its effect is there, undone if not",
         )
         .mended_by(move |ctx| {
-            // One call ends them all; those after the first find theirs ended.
+            // One call finishes them all; later findings find theirs done.
             recover::recover(ctx)?;
             let open = ctx.store.read(&Needs::Nothing)?.board.intent(id).is_some();
             if open {

@@ -5,7 +5,7 @@ use crate::flow::accounts::GATES;
 use crate::flow::oversight;
 use crate::flow::prelude::*;
 
-/// Places of gates and removed things of which a part is left: whatever began to delete them could not end it.
+/// Gate worktrees and trash entries that were only partly deleted.
 pub fn not_emptied(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
     let gates = ctx.machine.worktrees().join(GATES);
@@ -17,8 +17,8 @@ pub fn not_emptied(scene: &Scene) -> Result<Vec<Finding>> {
         .map(|path| {
             Finding::new(
                 "place.not_emptied",
-                format!("{} is what is left of a place for gates; it could not be emptied", path.display()),
-                "gates run in another place, and this one takes room",
+                format!("{} is the rest of a gate worktree that could not be deleted", path.display()),
+                "gates run in another worktree, and this one takes disk space",
                 "it is deleted: it holds only what gates and tests left",
             )
             .mended_by(move |ctx| {
@@ -31,8 +31,8 @@ pub fn not_emptied(scene: &Scene) -> Result<Vec<Finding>> {
     found.extend(going.into_iter().map(|path| {
         Finding::new(
             "place.not_emptied",
-            format!("{} could not be deleted to its end", path.display()),
-            "it takes room",
+            format!("{} could not be deleted completely", path.display()),
+            "it takes disk space",
             "its deletion is finished: a person or a rule wanted it gone",
         )
         .mended_by(|ctx| Ok(ctx.machine.finish_deletions().map(|()| None)?))
@@ -40,7 +40,7 @@ pub fn not_emptied(scene: &Scene) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-/// Temporary files of dead commands, in every place liza writes to.
+/// Temporary files of dead commands, in every directory liza writes to.
 pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
     let files = ctx.machine.files().into_iter().filter(|(_, meta)| meta.is_file()).map(|(path, _)| path);
@@ -50,7 +50,7 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
         let files = fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path());
         dead.extend(files.filter(|path| path.is_file() && is_dead_temporary(path)));
     }
-    // One whose work is still on the board says that it is left half done.
+    // An intent that is still on the board has its own finding.
     if scene.board().is_some_and(|board| board.rest.intents.is_empty()) {
         dead.extend(ctx.machine.dead_intent_locks().into_iter().filter(|path| is_old(path)));
     }
@@ -63,8 +63,8 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
         Finding::new(
             "leftover.temporary",
             format!("{} was left by a command that was killed", path.display()),
-            "nobody will ever use it; it only takes room",
-            "it is removed: nobody has read it, and nobody will",
+            "no process will use it; it only takes disk space",
+            "it is removed: no command reads it",
         )
         .mended_by(move |_| {
             let above = path.parent().unwrap_or(&path);
@@ -75,7 +75,7 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
     Ok(found.collect())
 }
 
-/// Younger ones may be in use where this machine's process table does not reach, in a container.
+/// Younger ones may belong to a process that this process table does not show, in a container.
 const UNUSED: Duration = Duration::from_secs(60);
 
 fn is_old(path: &Path) -> bool {
@@ -83,7 +83,7 @@ fn is_old(path: &Path) -> bool {
     matches!(age, Ok(Ok(age)) if age >= UNUSED)
 }
 
-/// `.NAME.PID.tmp`, as [`crate::store::files::beside`] names them, of a process that is no liza any more.
+/// `.NAME.PID.tmp`, as [`crate::store::files::beside`] names them, of a process that is no longer a liza.
 fn is_dead_temporary(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let inner = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".tmp"));
@@ -91,7 +91,8 @@ fn is_dead_temporary(path: &Path) -> bool {
     pid.is_some_and(|pid| !crate::host::is_running_liza(pid)) && is_old(path)
 }
 
-/// Scratch directories for indexes and throw-away objects, in the machine's place for such and below the git directory.
+/// Scratch directories for indexes and throw-away objects, in the machine's temporary directory and below the git
+/// directory.
 fn dead_scratch(common_dir: &Path) -> Vec<PathBuf> {
     use std::os::unix::fs::MetadataExt;
     let me = rustix::process::geteuid().as_raw();
@@ -113,7 +114,7 @@ fn dead_scratch(common_dir: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Switches for a task or an agent that does not exist stop nobody.
+/// Switches for a task or an agent that does not exist have no effect.
 pub fn switches(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let known = |subject: &str| {
@@ -127,8 +128,8 @@ pub fn switches(scene: &Scene) -> Result<Vec<Finding>> {
         Some(Finding::new(
             "switch.unknown",
             format!("{}-{subject} is set, but there is no task or agent `{subject}`", switch.kind.as_str()),
-            "it stops nobody, though somebody meant it to",
-            format!("set it for the right one, then take this one away from {}", scene.ctx.store.display()),
+            "it has no effect, though it was set to stop an agent or a task",
+            format!("set it for the right one, then remove this one from {}", scene.ctx.store.display()),
         ))
     });
     Ok(strange.collect())

@@ -1,18 +1,18 @@
-//! Locks that nobody will take away any more, and locks that other programs put beside ours.
+//! Dead locks, and locks that other programs put beside liza's.
 
 use super::{Finding, Scene};
 use crate::flow::prelude::*;
 use crate::git::locks::{self, Holder, LockFile};
 use crate::store::inspect::LockState;
 
-/// Younger ones are ordinary work.
+/// Younger locks are ordinary work.
 const ORDINARY: Duration = Duration::from_secs(10);
-/// A git in a container cannot be seen from here; no hook or editor of one holds a lock of ours that long unseen.
+/// A git in a container is not visible from here; no hook or editor holds such a lock longer than this.
 const CERTAIN: Duration = Duration::from_secs(300);
 
-const WHY: &str = "git waits for nobody: whatever needs that lock fails until it is gone";
+const WHY: &str = "git does not wait: every git command that needs this lock fails until it is gone";
 
-/// Locks of git on what is ours.
+/// Git's locks on liza's worktrees and refs.
 pub fn of_git(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
     let under_way = scene.board().is_some_and(|board| {
@@ -23,7 +23,7 @@ pub fn of_git(scene: &Scene) -> Result<Vec<Finding>> {
         if lock.age.is_some_and(|age| age < ORDINARY) {
             continue;
         }
-        let what = format!("the lock {} stands there", lock.path.display());
+        let what = format!("the lock {} exists", lock.path.display());
         found.push(match lock.holder(&ctx.repo) {
             Holder::Process { pid, name } => Finding::new(
                 "lock.held",
@@ -31,16 +31,16 @@ pub fn of_git(scene: &Scene) -> Result<Vec<Finding>> {
                 WHY,
                 "nothing; liza takes no lock from a living process. If that process hangs, end it yourself",
             ),
-            Holder::Nobody if lock.age.is_some_and(|age| age >= CERTAIN) && !under_way => {
+            Holder::Free if lock.age.is_some_and(|age| age >= CERTAIN) && !under_way => {
                 Finding::new("lock.dead", format!("{what}, left by a process that is gone"), WHY, "it goes to .liza/trash")
                     .mended_by(move |ctx| discard(ctx, &lock))
             }
-            Holder::Nobody | Holder::Unknown => Finding::new(
+            Holder::Free | Holder::Unknown => Finding::new(
                 "lock.unclear",
                 format!("{what}, and no process that uses it is seen here"),
                 WHY,
                 format!(
-                    "if no git works in this repository, also in no container, it can go; after {} minutes without liza at work `liza doctor --fix` says it for certain",
+                    "if no git works in this repository, also in no container, remove it; after {} minutes without liza at work `liza doctor --fix` removes it",
                     CERTAIN.as_secs() / 60
                 ),
             ),
@@ -59,16 +59,16 @@ fn standing(scene: &Scene) -> Result<Vec<LockFile>> {
     Ok(locks::ours(&ctx.repo, &ours, &branches, &["refs/heads/task", "refs/liza"]))
 }
 
-/// Looks once more: what was dead a moment ago may have been replaced by one that lives.
+/// Checks again: the dead lock may have been replaced by a live one.
 fn discard(ctx: &Context, lock: &LockFile) -> Result<Option<String>> {
-    if !lock.still_there() || lock.holder(&ctx.repo) != Holder::Nobody {
-        return Err(Failure::new(ErrorCode::BusyLock, "somebody uses it now"));
+    if !lock.still_there() || lock.holder(&ctx.repo) != Holder::Free {
+        return Err(Failure::new(ErrorCode::BusyLock, "another process uses it now"));
     }
     let kept = ctx.worktrees().discard(&lock.path)?;
     Ok(Some(format!("as {}", kept.display())))
 }
 
-/// Another way of locking the same board excludes nobody from ours.
+/// Another way of locking the same board does not exclude liza's.
 pub fn foreign(scene: &Scene) -> Result<Vec<Finding>> {
     let why = "two ways of locking one board do not exclude each other, and what both write may be lost";
     let mut found = Vec::new();
@@ -77,9 +77,9 @@ pub fn foreign(scene: &Scene) -> Result<Vec<Finding>> {
         let holder = if is_file { pid_in(&path) } else { pid_in(&path.join("pid")) };
         found.push(Finding::new(
             "lock.foreign",
-            format!("{} looks like the lock of another program{}", path.display(), told(holder)),
+            format!("{} looks like the lock of another program{}", path.display(), holder_text(holder)),
             why,
-            "find out which program made it and let it use `flock` on .liza/state.yaml.lock; liza leaves its file alone",
+            "find out which program made it and make it use `flock` on .liza/state.yaml.lock; liza leaves its file alone",
         ));
     }
     found.extend(own_lock(scene, why));
@@ -92,7 +92,7 @@ fn pid_in(path: &Path) -> Option<u32> {
     text.split(|c: char| !c.is_ascii_digit()).find_map(|digits| digits.parse().ok())
 }
 
-fn told(pid: Option<u32>) -> String {
+fn holder_text(pid: Option<u32>) -> String {
     match pid {
         None => String::new(),
         Some(pid) if Path::new(&format!("/proc/{pid}")).exists() => format!(" (process {pid}, which lives)"),
@@ -100,40 +100,40 @@ fn told(pid: Option<u32>) -> String {
     }
 }
 
-/// Our own lock file: there, a file, and saying what it should.
+/// Liza's own lock file: it exists, is a file, and holds what it should.
 fn own_lock(scene: &Scene, why: &str) -> Option<Finding> {
     let (path, found) = scene.ctx.store.lock_file();
     let revision = scene.board()?.revision;
     let renewed = move |ctx: &Context| {
         let kept = ctx.store.renew_lock_note(revision, &ctx.now)?;
-        // Elsewhere the note may be lost without a word; here it is all that was promised.
+        // Elsewhere a failed write of the note is ignored; here it is the whole fix.
         let (path, found) = ctx.store.lock_file();
         if !matches!(found, LockState::Sound) {
-            let error = std::io::Error::other("it does not hold what was written");
+            let error = std::io::Error::other("the file does not hold what was written");
             return Err(Failure::io("write", &path, &error));
         }
-        Ok(kept.map(|kept| format!("what stood there is kept as {}", kept.display())))
+        Ok(kept.map(|kept| format!("the former file is kept as {}", kept.display())))
     };
     Some(match found {
         LockState::Sound | LockState::Empty => return None,
         LockState::Missing => Finding::new(
             "lock.missing",
             format!("{} is gone", path.display()),
-            "commands that held it and commands that make it anew do not exclude each other, and a rolled-back board would not be noticed",
-            "it is made again and says which revision was published last",
+            "commands that held it and commands that make a new one do not exclude each other, and a rolled-back board would not be noticed",
+            "it is made again, with the last published revision",
         )
         .mended_by(renewed),
         LockState::NotAFile => Finding::new(
             "lock.foreign",
-            format!("{} is no file{}: another program's lock", path.display(), told(pid_in(&path.join("pid")))),
+            format!("{} is not a file{}: another program's lock", path.display(), holder_text(pid_in(&path.join("pid")))),
             why,
-            "let that program use `flock` on a file of that name, and move what stands there away",
+            "make that program use `flock` on a file of that name, and move this one away",
         ),
         LockState::Foreign => Finding::new(
             "lock.note",
-            format!("{} holds what liza did not write{}", path.display(), told(pid_in(&path))),
+            format!("{} holds text that liza did not write{}", path.display(), holder_text(pid_in(&path))),
             why,
-            "it is written anew under its own lock; what stood there is kept under .liza/edits",
+            "it is rewritten under its own lock; the former text is kept under .liza/edits",
         )
         .mended_by(renewed),
     })

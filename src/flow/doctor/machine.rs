@@ -1,9 +1,9 @@
-//! The machine: file system, room on the disk, clock.
+//! The machine: file system, disk space, clock.
 
 use super::{Finding, Scene};
 use crate::flow::prelude::*;
 
-/// Clocks are set by a few seconds all the time.
+/// Clocks are often corrected by a few seconds.
 const CLOCK_SLACK: i64 = 120;
 /// The first commit of this program is younger than this.
 const CLOCK_UNSET: i64 = 1_577_836_800;
@@ -15,7 +15,7 @@ pub fn file_system(scene: &Scene) -> Result<Vec<Finding>> {
         if let Some(kind) = host::network_file_system(place) {
             found.push(Finding::new(
                 "machine.network_fs",
-                format!("{} lies on a network file system ({kind})", place.display()),
+                format!("{} is on a network file system ({kind})", place.display()),
                 "locks may not hold there between machines",
                 "keep the repository on a local disk, or let only one machine use it",
             ));
@@ -24,7 +24,7 @@ pub fn file_system(scene: &Scene) -> Result<Vec<Finding>> {
             found.push(Finding::new(
                 "machine.disk",
                 format!("{} has {} left, less than {}", place.display(), bytes(free), bytes(least)),
-                "nothing new is begun, and a full disk stops every command; what is on record stays",
+                "no new work is started, and a full disk stops every command; what is on record stays",
                 "`liza gc --dry-run` says what can be collected; `disk.min_free_bytes` in liza.yaml sets the limit",
             ));
             break;
@@ -33,7 +33,7 @@ pub fn file_system(scene: &Scene) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-/// The log tells when the last change was made; a clock before that goes backwards.
+/// The log has the time of the last change; a clock before that went backwards.
 pub fn clock(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let now = scene.ctx.now.wall;

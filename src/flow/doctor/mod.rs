@@ -1,7 +1,7 @@
-//! What is wrong, why it matters, and what mending it would do. Mends only when asked to, and keeps what it replaces.
+//! Finds problems, why they matter, and how to fix them. Fixes only on request, and keeps what it replaces.
 //!
-//! Looking and mending are apart: an examination only reads, and a finding carries its mend along as something that
-//! can be done later. So a look, a dry run and an agent's look cannot change anything.
+//! Examining and fixing are separate: an examination only reads, and a finding carries its fix as something to run
+//! later. So an examination, a dry run and an agent's call change nothing.
 
 mod agents;
 mod board;
@@ -30,7 +30,7 @@ use crate::store::refound::LogDamage;
 pub use finding::Finding;
 pub use providers::{Listed, listing};
 
-/// What an examination looks at.
+/// What an examination reads.
 struct Scene<'c> {
     ctx: &'c Context,
     read: OnceCell<Result<Snapshot, StoreError>>,
@@ -48,7 +48,7 @@ impl<'c> Scene<'c> {
         self.read.get_or_init(|| self.ctx.store.read(&Needs::Everything))
     }
 
-    /// None while it cannot be read, which is a finding of its own.
+    /// None while it cannot be read, which has its own finding.
     fn board(&self) -> Option<&Board> {
         self.read().as_ref().ok().map(|snapshot| &snapshot.board)
     }
@@ -67,10 +67,10 @@ impl<'c> Scene<'c> {
     }
 }
 
-/// The name says what could not be looked at, should it fail.
+/// The name says what could not be examined, should it fail.
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
-/// In this order: what later ones rely on is mended first.
+/// In this order: later ones rely on the fixes of earlier ones.
 const EXAMINATIONS: [Examination; 35] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
@@ -91,7 +91,7 @@ const EXAMINATIONS: [Examination; 35] = [
     ("work left half done", intents::left_half_done),
     ("where git has worktrees on record", worktrees::moved),
     ("the worktrees of tasks", worktrees::of_tasks),
-    ("what is below .worktrees", worktrees::of_nobody),
+    ("what is below .worktrees", worktrees::without_owner),
     ("refs in liza's name", refs::unaccounted),
     ("places that could not be emptied", leftovers::not_emptied),
     ("temporary files", leftovers::temporary_files),
@@ -109,13 +109,13 @@ const EXAMINATIONS: [Examination; 35] = [
     ("who may review", reviewers::enough),
 ];
 
-/// Looks at everything; mends what can be mended if `fix` says so.
+/// Examines everything; with `fix`, fixes what can be fixed.
 pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>> {
     if let Err(error @ StoreError::Missing(_)) = ctx.store.read(&Needs::Nothing) {
         return Err(error.into());
     }
     let mut all = Vec::new();
-    // Nothing else can be looked at while there is no board.
+    // Without a board nothing else can be examined.
     if let Some(mut finding) = copies::removed_board(ctx) {
         if fix {
             finding.treat(ctx);
@@ -139,15 +139,15 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>> {
         let mut found = look(&scene).unwrap_or_else(|failure| {
             vec![Finding::new(
                 "doctor.not_examined",
-                format!("{name} could not be looked at: {}", failure.message),
-                "what is wrong there stays unseen",
-                failure.hint.unwrap_or_else(|| "mend the cause, then run `liza doctor` again".to_owned()),
+                format!("{name} could not be examined: {}", failure.message),
+                "problems there are not reported",
+                failure.hint.unwrap_or_else(|| "fix the cause, then run `liza doctor` again".to_owned()),
             )]
         });
         if fix && found.iter().any(|finding| finding.fixable) {
             found.iter_mut().for_each(|finding| finding.treat(ctx));
             scene = Scene::new(ctx);
-            // Only what a second look does not find any more is fixed.
+            // Only what a second examination no longer finds counts as fixed.
             if found.iter().any(|finding| finding.fixed) {
                 let left = look(&scene);
                 found.iter_mut().for_each(|finding| finding.verify(&left));

@@ -1,4 +1,4 @@
-//! The commands by which agents are played: whether those in use are there, and still know their options.
+//! Agent commands: whether those in use are installed, and still know their options.
 
 use super::{Finding, Scene};
 use crate::flow::prelude::*;
@@ -7,24 +7,24 @@ use crate::flow::shell;
 use crate::policy::provider::ProviderEntry;
 use crate::provider::{environment, help};
 
-/// A help text that takes longer asks the network, or for a person. On a loaded machine some need many seconds.
+/// A help text that takes longer asks the network, or a person. On a loaded machine some need many seconds.
 fn patience() -> Duration {
     crate::host::waiting_time("LIZA_TEST_HELP_MS", Duration::from_secs(20))
 }
 
-/// An agent command of the catalog on this machine.
+/// An agent command of the catalog, on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Listed {
     pub name: String,
     pub program: String,
-    /// Where it is, if it is.
+    /// Its path, if it is installed.
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub installed: Option<PathBuf>,
-    /// Whether liza.yaml gives it work.
+    /// Whether liza.yaml uses it.
     pub used: bool,
 }
 
-/// Every agent command that can be started by name, installed or not. Nothing is run for it.
+/// Every agent command that can be started by name, installed or not. Runs none.
 pub fn listing(ctx: &Context) -> Result<Vec<Listed>> {
     let config = ctx.project_config()?;
     let used = config.providers_in_use();
@@ -40,12 +40,12 @@ pub fn listing(ctx: &Context) -> Result<Vec<Listed>> {
 
 pub fn in_use(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
-    // That a liza.yaml cannot be read is told by the examination of the machine.
+    // The examination of the machine reports an unreadable liza.yaml.
     let Ok(config) = ctx.project_config() else { return Ok(Vec::new()) };
     let catalog = Catalog::new(&config);
     let mut found = Vec::new();
     for name in config.providers_in_use() {
-        let idle = "agents that are to be played by it cannot be started";
+        let idle = "agents with this provider cannot be started";
         let entry = match catalog.entry(name) {
             Ok(entry) => entry,
             Err(why) => {
@@ -56,7 +56,7 @@ pub fn in_use(scene: &Scene) -> Result<Vec<Finding>> {
         match find(entry.program(), ctx.root()) {
             None => {
                 let (program, name) = (shown_line(entry.program()), shown_line(name));
-                let what = format!("`{program}`, the program of the provider {name}, is not there");
+                let what = format!("`{program}`, the program of the provider {name}, was not found");
                 found.push(Finding::new("provider.missing", what, idle, missing_remedy(&listing(ctx)?)));
             }
             Some(program) => found.extend(probe(name, entry, &program)),
@@ -76,7 +76,7 @@ fn missing_remedy(listed: &[Listed]) -> String {
     format!("install it, put it on the PATH, or name another provider in liza.yaml ({instead})")
 }
 
-/// What the program's own help says against the entry.
+/// What the program's own help contradicts in the entry.
 fn probe(name: &str, entry: &ProviderEntry, program: &Path) -> Option<Finding> {
     if entry.help.is_empty() {
         return None;
@@ -89,12 +89,12 @@ fn probe(name: &str, entry: &ProviderEntry, program: &Path) -> Option<Finding> {
     let text = match shell::answer_of(program, &entry.help, &env, &std::env::temp_dir(), patience()) {
         Ok(text) if !text.trim_ascii().is_empty() => text,
         other => {
-            let why = other.err().unwrap_or_else(|| "it said nothing".to_owned());
+            let why = other.err().unwrap_or_else(|| "it printed nothing".to_owned());
             return Some(Finding::new(
                 "provider.silent",
                 format!("`{asked}` gave no help: {why}"),
-                "whether it still knows the options liza gives it is not known",
-                "run that command yourself, and mend the installation",
+                "liza cannot check whether it still knows the options that liza passes",
+                "run that command yourself, and fix the installation",
             ));
         }
     };
@@ -103,7 +103,7 @@ fn probe(name: &str, entry: &ProviderEntry, program: &Path) -> Option<Finding> {
         Finding::new(
             "provider.options",
             format!("`{asked}` does not mention {}, which the provider {} uses", list_words(unknown), shown_line(name)),
-            "a program that does not know an option ends before an agent has begun",
+            "a program that does not know an option ends before its agent has started",
             format!(
                 "see what `{asked}` offers instead, and change `command` or `permissions` of the provider {} in liza.yaml; \
                  an option that works all the same goes under `unlisted`",

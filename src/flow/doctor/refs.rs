@@ -1,4 +1,4 @@
-//! Refs in liza's name that nobody accounts for. Never deleted: they may be the only name of somebody's work.
+//! Refs in liza's namespace that belong to no task. Never deleted: they may be the only name of a person's work.
 
 use super::{Finding, Scene};
 use crate::flow::accounts::{Accounts, OUR_REFS, TASK_BRANCHES};
@@ -6,14 +6,14 @@ use crate::flow::prelude::*;
 use crate::flow::verify::strange_refs;
 use crate::git::refs as git_refs;
 
-/// The integration branch, or a ref of liza's, that leads to another ref.
+/// The integration branch, or a ref of liza, that leads to another ref.
 pub fn not_plain(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let refname = git_refs::of_branch(&board.config().integration_branch)?;
     let Some(target) = git_refs::leads_to(&scene.ctx.repo.common_dir, &refname) else {
         return Ok(Vec::new());
     };
-    let what = format!("`{refname}` is no plain ref: it leads to `{target}`");
+    let what = format!("`{refname}` is not a plain ref: it leads to `{target}`");
     let why = "a merge would move what it leads to, so liza refuses every merge";
     let Some(head) = board.rest.integration.head.clone() else {
         return Ok(vec![Finding::new(
@@ -31,7 +31,7 @@ pub fn not_plain(scene: &Scene) -> Result<Vec<Finding>> {
     })])
 }
 
-/// Refs of liza's whose objects are gone: with one of them git can neither collect garbage nor repack.
+/// Refs of liza whose objects are gone: with one of them git can neither collect garbage nor repack.
 pub fn broken(scene: &Scene) -> Result<Vec<Finding>> {
     let query = scene.ctx.query()?;
     let mut found = Vec::new();
@@ -59,9 +59,9 @@ pub fn unaccounted(scene: &Scene) -> Result<Vec<Finding>> {
         let short = name.strip_prefix("refs/heads/").unwrap_or(&name);
         let (code, why, yours) = if name.starts_with(TASK_BRANCHES) {
             let yours = "give it a name outside task/ with `git branch -m`";
-            ("ref.orphan_branch", "`liza verify` cannot tell whose work it is", yours)
+            ("ref.orphan_branch", "`liza verify` does not know which task it belongs to", yours)
         } else {
-            let why = "liza keeps work under such names, and nothing tells whose this is";
+            let why = "liza keeps work under such names, and this one belongs to no task";
             ("ref.orphan", why, "keep it as a branch of your own")
         };
         let remedy = format!("look at it (`git log {name}`); if it is yours, {yours}");

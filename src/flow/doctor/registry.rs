@@ -1,4 +1,4 @@
-//! The role registry: settings that can be read and do not do what they seem to say.
+//! The role registry: valid settings that do not have the effect they seem to have.
 
 use super::{Finding, Scene};
 use crate::flow::prelude::*;
@@ -6,11 +6,11 @@ use crate::flow::roles::played_by;
 use crate::policy::registry::problems;
 
 pub fn senseless(scene: &Scene) -> Result<Vec<Finding>> {
-    // That a liza.yaml cannot be read is told elsewhere.
+    // Another examination reports an unreadable liza.yaml.
     let Ok(config) = scene.ctx.project_config() else { return Ok(Vec::new()) };
     let (registry, catalog) = (Registry::new(&config), Catalog::new(&config));
     let found = problems(registry, &|role| played_by(registry, &catalog, role)).into_iter();
-    let why = "the role may do other things than whoever wrote this believes; `liza roles` shows what holds";
+    let why = "the role's permissions differ from what this setting suggests; `liza roles` shows them";
     let found = found.map(|problem| {
         let what = format!("liza.yaml, {}: {}", problem.at, problem.what);
         Finding::new("roles.senseless", what, why, problem.remedy)

@@ -1,4 +1,4 @@
-//! Whether there are as many reviewers as an approval takes.
+//! Whether there are as many reviewers as an approval needs.
 
 use super::{Finding, Scene};
 use crate::flow::prelude::*;
@@ -27,7 +27,7 @@ pub fn enough(scene: &Scene) -> Result<Vec<Finding>> {
             asking.join(" or "),
             if there == 1 { "is" } else { "are" }
         ),
-        "such a task waits for another approval that nobody registered may give",
+        "such a task waits for an approval that no registered agent may give",
         "add a code_reviewer to `team` in liza.yaml or `liza agent register --role code_reviewer`; a person may give the other approval: `liza review claim TASK`",
     )])
 }

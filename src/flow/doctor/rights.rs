@@ -1,13 +1,13 @@
-//! Who may read and write the board's files, and whether they are files at all.
+//! Who may read and write the board's files, and whether they are regular files.
 
 use std::os::unix::fs::MetadataExt;
 
 use super::{Finding, Scene};
 use crate::flow::prelude::*;
 
-const WHY: &str = "whoever may write there can change the board behind liza's back, and read tokens";
+const WHY: &str = "users who may write there can change the board without liza, and read tokens";
 
-/// Directories 0700, and nobody else may write to or read what tells secrets.
+/// Directories have mode 0700, and other users may neither write files nor read those with secrets.
 pub fn permissions(scene: &Scene) -> Result<Vec<Finding>> {
     let (store, machine) = (&scene.ctx.store, &scene.ctx.machine);
     let me = rustix::process::geteuid().as_raw();
@@ -18,11 +18,11 @@ pub fn permissions(scene: &Scene) -> Result<Vec<Finding>> {
                 "rights.owner",
                 format!("{} belongs to user {}, not to you ({me})", path.display(), meta.uid()),
                 WHY,
-                "give it back to the user the board belongs to; liza changes only what is its user's own",
+                "change its owner to the board's user; liza changes only files of its own user",
             ));
             continue;
         }
-        // A switch that somebody touched is as good with ordinary rights: nobody else gets into the directory.
+        // A switch made with `touch` may have ordinary permissions: other users cannot enter the directory.
         let forbidden =
             if meta.is_dir() || store.is_secret(&path) || machine.is_token(&path) { 0o077 } else { 0o022 };
         let mode = meta.mode() & 0o7777;
@@ -33,7 +33,7 @@ pub fn permissions(scene: &Scene) -> Result<Vec<Finding>> {
         found.push(
             Finding::new(
                 "rights.mode",
-                format!("{} has mode {mode:04o}: others may enter, read or write it", path.display()),
+                format!("{} has mode {mode:04o}: other users may enter, read or write it", path.display()),
                 WHY,
                 format!("its mode becomes {wanted:04o}"),
             )
@@ -47,7 +47,7 @@ pub fn permissions(scene: &Scene) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-/// Links, pipes and the like where liza expects a file or a directory. The board itself is looked at on its own.
+/// Links, pipes and the like where liza expects a file or a directory. The board itself is examined separately.
 pub fn odd_files(scene: &Scene) -> Result<Vec<Finding>> {
     let odd = scene.ctx.store.odd_files().into_iter().chain(scene.ctx.machine.odd_files());
     let found = odd.map(|(path, wanted)| {
@@ -55,7 +55,7 @@ pub fn odd_files(scene: &Scene) -> Result<Vec<Finding>> {
             "file.odd",
             format!("{} is not a {wanted}", path.display()),
             "liza follows no link and waits for no pipe: every command that needs it fails",
-            format!("put the {wanted} itself there; liza does not guess where it was meant to lead"),
+            format!("put the {wanted} itself there; liza does not guess its target"),
         )
     });
     Ok(found.collect())

@@ -1,4 +1,4 @@
-//! The git program, and settings of the repository that endanger what liza relies on.
+//! The git program, and repository settings that break what liza relies on.
 
 use super::{Finding, Scene};
 use crate::flow::init;
@@ -21,7 +21,7 @@ pub fn git(scene: &Scene) -> Result<Vec<Finding>> {
             "it cannot merge outside of a checkout",
             format!("install git {} or newer", GitVersion::OLDEST),
         )),
-        // Ownership that git distrusts, settings it cannot read: it says so itself.
+        // Ownership that git distrusts, settings it cannot read: git reports it itself.
         Ok(_) => {
             if let Err(error) = Git::reading(ctx.root(), "rev-parse").arg("--git-dir").run() {
                 found.push(Finding::new(
@@ -35,14 +35,14 @@ pub fn git(scene: &Scene) -> Result<Vec<Finding>> {
     }
     match repository(scene) {
         Ok(more) => found.extend(more),
-        // What stops git stops this as well, and is named already.
+        // A problem that stops git stops this too, and is already reported.
         Err(_) if !found.is_empty() => {}
         Err(failure) => return Err(failure),
     }
     Ok(found)
 }
 
-/// What was set since a person accepted the settings of git.
+/// Settings changed since a person accepted the git settings.
 pub fn accepted(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let why = "liza's own git commands do not use it, and git commands of people and agents do";
@@ -56,7 +56,7 @@ pub fn accepted(scene: &Scene) -> Result<Vec<Finding>> {
         return Ok(vec![never.mended_by(|ctx| crate::flow::git_settings::accept(ctx).map(|_| None))]);
     }
     let changed = crate::flow::git_settings::changed(scene.ctx, board)?;
-    Ok(changed.into_iter().map(|name| finding(format!("{name} is not as it was accepted"))).collect())
+    Ok(changed.into_iter().map(|name| finding(format!("{name} has changed since it was accepted"))).collect())
 }
 
 fn repository(scene: &Scene) -> Result<Vec<Finding>> {
@@ -70,7 +70,7 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
     let grafts = ctx.repo.common_dir.join("info/grafts");
     if fs::metadata(&grafts).is_ok_and(|meta| meta.len() > 0) {
         name(
-            format!("{} changes what commits seem to be", grafts.display()),
+            format!("{} changes how commits look", grafts.display()),
             "liza does not follow it, so git shows people other histories than it merges",
             "move the file away, unless you know why it is there",
         );
@@ -78,7 +78,7 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
     let replaced = query.refs_below("refs/replace/")?;
     if !replaced.is_empty() {
         name(
-            format!("{} in refs/replace make objects seem to be others", plural(replaced.len(), "ref")),
+            format!("{} in refs/replace replace objects by others", plural(replaced.len(), "ref")),
             "liza does not follow them, so git shows people other contents than it merges",
             "look at them with `git replace -l`; keep them only if you know why they are there",
         );
@@ -87,7 +87,7 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
         if setting(key).is_some_and(|value| ["now", "all", "0"].contains(&value.as_str())) {
             name(
                 format!("{key} is set to `now`"),
-                "a gc in the midst of a commit takes objects or worktree records that were made a moment ago",
+                "a gc during a commit removes objects or worktree records that were just made",
                 "unset it, or give it at least an hour",
             );
         }
@@ -96,9 +96,9 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
         .is_some_and(|value| !["false", "umask", "0"].contains(&value.as_str()))
     {
         name(
-            "core.sharedRepository lets others write into the repository".to_owned(),
-            "whoever may write there can move the integration branch behind liza's back",
-            "keep the repository to one user, or know who is in that group; `liza verify` tells of every move",
+            "core.sharedRepository lets other users write into the repository".to_owned(),
+            "users who may write there can move the integration branch without liza",
+            "restrict the repository to one user, or know who is in that group; `liza verify` reports every move",
         );
     }
     if setting("core.fsyncmethod").is_some_and(|value| value == "writeout-only") {
@@ -111,7 +111,7 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
     if let Some(ignores) = setting("core.ignorecase") {
         let blind = ctx.root().join(".GIT").join("HEAD").exists();
         if blind != (ignores == "true") {
-            let tells = if blind { "does not tell" } else { "tells" };
+            let tells = if blind { "does not distinguish" } else { "distinguishes" };
             name(
                 format!("core.ignoreCase is {ignores}, but this file system {tells} `A` from `a`"),
                 "git and liza then disagree which file a path means",
@@ -122,13 +122,13 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
     if setting("extensions.worktreeconfig").is_some_and(|value| value == "true") {
         let worktrees = ctx.worktrees();
         for record in checkouts::list(&ctx.repo)?.into_iter().filter(|record| worktrees.is_ours(record)) {
-            let text = fs::read_to_string(record.admin_dir.join("config.worktree")).unwrap_or_default();
+            let text = host::plain_text(&record.admin_dir.join("config.worktree")).unwrap_or_default();
             let lower = text.to_lowercase();
             if ["hookspath", "bare", "worktree", "fsmonitor"].iter().any(|key| lower.contains(key)) {
                 let place = record.name;
                 name(
                     format!("the worktree {place} has settings of its own that change how git works there"),
-                    "hooks may not run there, or git may answer for another place",
+                    "hooks may not run there, or git may answer for another repository",
                     "look at them with `git config --worktree --list` in that worktree",
                 );
             }
@@ -137,7 +137,7 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-/// State in git travels in time: an old branch brings an old board back.
+/// Committed state moves with history: an old branch brings an old board back.
 pub fn excludes(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
     let mut found = Vec::new();
@@ -147,7 +147,7 @@ pub fn excludes(scene: &Scene) -> Result<Vec<Finding>> {
             Finding::new(
                 "git.exclude",
                 format!("{} is not in .git/info/exclude", missing.join(" and ")),
-                "`git add` would take the board or the worktrees in",
+                "`git add` would add the board or the worktrees",
                 "the lines are added again",
             )
             .mended_by(|ctx| init::exclude(ctx).map(|()| None)),
@@ -161,7 +161,7 @@ pub fn excludes(scene: &Scene) -> Result<Vec<Finding>> {
             "git.tracked",
             format!("git tracks {} (and {} more)", String::from_utf8_lossy(first), staged.len() - 1),
             "a checkout of another commit would put an old board in place of the present one",
-            "take them out of git and leave them on disk: `git rm --cached -r` on those paths, then commit",
+            "remove them from git and keep them on disk: `git rm --cached -r` on those paths, then commit",
         ));
     }
     if let Some(board) = scene.board()
@@ -173,7 +173,7 @@ pub fn excludes(scene: &Scene) -> Result<Vec<Finding>> {
                     "git.tracked",
                     format!("the integration branch contains {name}"),
                     "every new worktree would hold an old board",
-                    "take it out of the branch it came from, then `liza integration advance` to that",
+                    "remove it from the branch it came from, then `liza integration advance` to that",
                 ));
             }
         }

@@ -1,10 +1,10 @@
-//! Worktrees that are half-made, gone, or not what they should be.
+//! Worktrees that are incomplete, gone, or not what they should be.
 
 use super::{Finding, Scene};
 use crate::flow::accounts::{self, Accounts, MERGES, Place};
 use crate::flow::prelude::*;
 
-/// Does something to our worktrees while nobody else does.
+/// Runs an action on liza's worktrees under their lock.
 fn with_worktrees<T>(ctx: &Context, act: impl FnOnce(&Worktrees) -> Result<T>) -> Result<T> {
     let _one_at_a_time = ctx.machine.lock_worktrees_within(ctx.store.patience())?;
     act(&ctx.worktrees())
@@ -22,11 +22,11 @@ pub fn half_made(scene: &Scene) -> Result<Vec<Finding>> {
     let why = "git may fail in the whole repository while it is there";
     let mut found = Vec::new();
     for record in checkouts::list(&ctx.repo)?.into_iter().filter(checkouts::Checkout::is_half_made) {
-        let what = format!("the worktree record {} is half-made", record.name);
+        let what = format!("the worktree record {} is incomplete", record.name);
         found.push(if worktrees.is_ours(&record) {
             let name = record.name.clone();
             Finding::new("worktree.half_made", what, why, "it goes to .liza/trash").mended_by(move |ctx| {
-                // One call heals them all; those after the first find theirs healed.
+                // One call heals them all; later findings find theirs healed.
                 with_worktrees(ctx, |worktrees| Ok(worktrees.heal()?))?;
                 let left = checkouts::list(&ctx.repo)?;
                 if left.iter().any(|record| record.name == name && record.is_half_made()) {
@@ -37,15 +37,15 @@ pub fn half_made(scene: &Scene) -> Result<Vec<Finding>> {
         } else {
             let place = record.admin_dir.display();
             let remedy =
-                format!("it is not liza's: look at {place}, and move it away if nobody is making it");
+                format!("it is not liza's: look at {place}, and move it away if no process is making it");
             Finding::new("worktree.half_made", what, why, remedy)
         });
     }
     Ok(found)
 }
 
-/// Worktrees that git has on record where they were before the repository was moved or renamed: the record bears liza's mark,
-/// nothing is at the old place, and the directory is at the same place below `.worktrees`.
+/// Worktrees whose record has the path from before the repository was moved or renamed: the record has liza's mark,
+/// nothing exists at the old path, and the directory is at the same path below `.worktrees`.
 fn moved_records(ctx: &Context) -> Result<Vec<(checkouts::Checkout, PathBuf)>> {
     let home = ctx.machine.worktrees();
     let mut found = Vec::new();
@@ -74,7 +74,7 @@ pub fn moved(scene: &Scene) -> Result<Vec<Finding>> {
                 now.display(),
                 old.display()
             ),
-            "git does not find one from the other, so no work goes on there",
+            "git does not find one from the other, so no work can continue there",
             "record and worktree name each other again; what is in the directory stays as it is",
         )
         .mended_by(move |ctx| {
@@ -108,14 +108,14 @@ pub fn of_tasks(scene: &Scene) -> Result<Vec<Finding>> {
         found.push(Finding::new(
             "worktree.lost",
             what,
-            "its agent cannot go on there; what was committed is on its branch",
+            "its agent cannot continue there; what was committed is on its branch",
             way_on(task, &attempt.branch),
         ));
     }
     Ok(found)
 }
 
-/// What a task without its worktree needs, which depends on whose turn it is.
+/// What a task without its worktree needs next, by its status.
 fn way_on(task: &Task, branch: &str) -> String {
     let id = &task.id;
     let anew = format!("a new worktree starts at the branch `{branch}`");
@@ -125,10 +125,10 @@ fn way_on(task: &Task, branch: &str) -> String {
             format!("`liza result accept {id}` goes on without it; if it is rejected, {anew}")
         }
         Status::ReadyForReview => format!(
-            "`liza review claim {id}` goes on without it: a review has a checkout of its own; if it is rejected, {anew}"
+            "`liza review claim {id}` works without it: a review has its own checkout; if it is rejected, {anew}"
         ),
         Status::Approved => {
-            format!("`liza merge {id}` goes on without it: a merge needs no worktree of the task")
+            format!("`liza merge {id}` works without it: a merge needs no worktree of the task")
         }
         Status::Blocked => {
             format!("`liza task unblock {id} --answer …`; then {anew} at the next claim")
@@ -137,7 +137,7 @@ fn way_on(task: &Task, branch: &str) -> String {
     }
 }
 
-/// Where git still has the record, a lost `.git` file can be written again; what is in the directory is not touched.
+/// If git still has the record, the lost `.git` file can be written again; other files stay as they are.
 fn lost_git_file(ctx: &Context, path: &Path, what: &str) -> Result<Option<Finding>> {
     let lost = checkouts::list(&ctx.repo)?.into_iter().any(|record| {
         record.path.as_deref() == Some(path)
@@ -162,9 +162,9 @@ fn lost_git_file(ctx: &Context, path: &Path, what: &str) -> Result<Option<Findin
     })))
 }
 
-/// Places below `.worktrees` that no task needs: records of directories that are gone, directories of nobody, checkouts
-/// of no review, and what a merge that died left behind.
-pub fn of_nobody(scene: &Scene) -> Result<Vec<Finding>> {
+/// Entries below `.worktrees` that no task needs: records without a directory, directories without an owner,
+/// checkouts without a review, and what a killed merge left behind.
+pub fn without_owner(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let ctx = scene.ctx;
     let archive = scene.archive().as_ref().map_err(Clone::clone)?;
@@ -179,7 +179,8 @@ pub fn of_nobody(scene: &Scene) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     for place in accounts::places(ctx)? {
         let half_made = place.record.as_ref().is_some_and(checkouts::Checkout::is_half_made);
-        // The present worktree of a task is looked at above, and so is what is half-made. What the user made is theirs.
+        // The present worktree of a task is examined above, and so are incomplete records. A worktree of the user's
+        // own is left alone.
         if half_made || place.is_unmarked() || current.contains(&place.path) {
             continue;
         }
@@ -188,7 +189,7 @@ pub fn of_nobody(scene: &Scene) -> Result<Vec<Finding>> {
         if !place.present {
             found.push(stale_record(ctx, &place, &shown)?);
         } else if left_by_merge || !known.knows_worktree(&place.name) {
-            found.push(nobodys(ctx, place, &shown, left_by_merge));
+            found.push(ownerless(ctx, place, &shown, left_by_merge));
         }
     }
     Ok(found)
@@ -218,23 +219,23 @@ fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding> {
     Ok(finding("the record goes to .liza/trash; its branch stays").mended_by(move |ctx| to_trash(ctx, &path)))
 }
 
-/// Whether what a detached record is at has another name.
+/// Whether the commit of a detached record has another name.
 fn keeps_nothing(ctx: &Context, record: &checkouts::Checkout) -> bool {
-    let text = fs::read_to_string(record.admin_dir.join("HEAD")).unwrap_or_default();
+    let text = host::plain_text(&record.admin_dir.join("HEAD")).unwrap_or_default();
     let Ok(commit) = CommitId::new(text.trim()) else { return false };
     refs::is_named(&ctx.repo, &commit).unwrap_or(false)
 }
 
-fn nobodys(ctx: &Context, place: Place, shown: &str, left_by_merge: bool) -> Finding {
+fn ownerless(ctx: &Context, place: Place, shown: &str, left_by_merge: bool) -> Finding {
     let (code, what) = match left_by_merge {
         true => ("worktree.merge_left", format!("{shown} was left by a merge that is over")),
         false => ("worktree.of_nobody", format!("{shown} belongs to no task")),
     };
-    let why = "it takes room, and nothing tells whose it is";
+    let why = "it takes disk space, and its owner is unknown";
     match unique_content(ctx, &place.path) {
         None => {
             let path = place.path;
-            Finding::new(code, what, why, "it holds nothing of its own, so it goes to .liza/trash").mended_by(
+            Finding::new(code, what, why, "it holds no unique content, so it goes to .liza/trash").mended_by(
                 move |ctx| match unique_content(ctx, &path) {
                     None => to_trash(ctx, &path),
                     Some(held) => Err(failure!(ErrorCode::GitWorktree, "it holds {held} now")),
@@ -245,12 +246,12 @@ fn nobodys(ctx: &Context, place: Place, shown: &str, left_by_merge: bool) -> Fin
             code,
             format!("{what}, and it holds {held}"),
             why,
-            "look at it, and keep what is worth it elsewhere; liza does not touch what may be the only copy",
+            "look at it, and save what you need elsewhere; liza does not remove a possible only copy",
         ),
     }
 }
 
-/// What would be lost with this directory, in words; none if nothing.
+/// What would be lost with this directory, in words; none if nothing would.
 fn unique_content(ctx: &Context, path: &Path) -> Option<String> {
     if checkouts::check_sound(&ctx.repo, path).is_err() {
         let empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
@@ -258,14 +259,14 @@ fn unique_content(ctx: &Context, path: &Path) -> Option<String> {
     }
     let dirty = match content::status(path, Filters::Skip) {
         Ok(dirty) => dirty,
-        Err(error) => return Some(format!("what git cannot tell ({error})")),
+        Err(error) => return Some(format!("content that git cannot read ({error})")),
     };
     if let Some(first) = dirty.first() {
         return Some(format!("uncommitted work: {} (and {} more)", first.path, dirty.len() - 1));
     }
     let head = match content::head(path) {
         Ok(head) => head,
-        Err(error) => return Some(format!("what git cannot tell ({error})")),
+        Err(error) => return Some(format!("content that git cannot read ({error})")),
     };
     if !refs::is_named(&ctx.repo, &head).unwrap_or(false) {
         return Some(format!("the commit {head}, which has no other name"));
@@ -276,6 +277,6 @@ fn unique_content(ctx: &Context, path: &Path) -> Option<String> {
         .find(|record| record.path.as_deref() == Some(path));
     match record {
         Some(record) => submodules::only_here(&ctx.repo, &record.admin_dir, path),
-        None => Some("what git has no record of".to_owned()),
+        None => Some("content that git has no record of".to_owned()),
     }
 }

@@ -45,7 +45,8 @@ pub fn run(lab: &Lab, asked: &Asked<'_>) -> Said {
         GateCommand::Argv(words) => (words.iter().map(OsString::from).collect(), words.join(" ")),
     };
     let job = Job::new(argv, &dir, env, asked.timeout);
-    let job = Job { held_for: Some(lab.machine.home()), secrets: &lab.secrets, ..job };
+    let (held_for, ceiling) = (Some(lab.machine.home()), Some(lab.worktrees.as_path()));
+    let job = Job { held_for, ceiling, secrets: &lab.secrets, ..job };
     let done = execute(&job, &|| lab.must_end().is_some());
     let _ = write_log(asked.log, &lab.redacted(&words), &[&done.output]);
     let stopped = if done.ended == shell::Ended::Stopped { lab.must_end().or(Some(BY_SIGNAL)) } else { None };

@@ -1,15 +1,15 @@
-//! Gates judge as a person accepted them: a definition that changed since stops approvals and merges.
+//! Gates run as a person accepted them: a definition that changed since stops approvals and merges.
 
 use crate::flow::prelude::*;
 use crate::flow::prepared::NAME;
 use crate::policy::ProjectConfig;
 use crate::policy::worktrees::WorktreesConfig;
 
-/// A gate of liza.yaml that is not as it was accepted.
+/// A gate of liza.yaml that differs from its accepted definition.
 #[derive(Debug, Serialize)]
 pub struct Changed {
     pub gate: String,
-    /// As it was accepted; none if it never was.
+    /// The accepted definition; none if there is none.
     pub accepted: Option<String>,
     pub now: String,
     #[serde(skip)]
@@ -22,7 +22,7 @@ impl From<Changed> for GateDefinition {
     }
 }
 
-/// Every gate as one line of JSON, with what the gates have in common.
+/// Every gate as one line of JSON, with the settings that all gates share.
 pub fn definitions(config: &ProjectConfig) -> Vec<GateDefinition> {
     let line = |gate: &Gate| {
         let mut all = serde_json::to_value(gate).unwrap_or_default();
@@ -32,24 +32,24 @@ pub fn definitions(config: &ProjectConfig) -> Vec<GateDefinition> {
     config.gates.iter().map(line).chain(setup(&config.worktrees)).collect()
 }
 
-/// How worktrees are prepared is accepted like a gate: its commands run wherever work is done and judged.
+/// The preparation of worktrees is accepted like a gate: its commands run wherever agents work and gates run.
 fn setup(config: &WorktreesConfig) -> Option<GateDefinition> {
     Some(GateDefinition { name: NAME.to_owned(), definition: config.definition()?, required: false })
 }
 
-/// Refuses commands that are not as they were accepted. Those that were never seen before are put on record.
+/// Refuses commands that differ from the accepted ones. Commands seen for the first time are recorded.
 pub fn check_setup(ctx: &Context, board: &Board, config: &WorktreesConfig) -> Result<()> {
     let Some(now) = setup(config) else { return Ok(()) };
     match board.rest.gate_ledger.accepted(NAME) {
         Some(known) if known.definition == now.definition => Ok(()),
         Some(_) => Err(failure!(Code::GateNotAccepted, "`worktrees` in liza.yaml has changed")
-            .hint("a person looks at the difference and accepts it with `liza gate accept`, or takes the change back")
+            .hint("a person looks at the difference and accepts it with `liza gate accept`, or undoes the change")
             .detail("gate", NAME)),
         None => ctx.commit_as_liza(AcceptGates { gates: vec![now] }).map(|_| ()).map_err(Failure::from),
     }
 }
 
-/// What differs from what was accepted.
+/// The gates that differ from their accepted definitions.
 pub fn changed(board: &Board, config: &ProjectConfig) -> Vec<Changed> {
     let ledger = &board.rest.gate_ledger;
     let differs = |GateDefinition { name: gate, definition: now, required }: GateDefinition| {
@@ -59,20 +59,23 @@ pub fn changed(board: &Board, config: &ProjectConfig) -> Vec<Changed> {
     definitions(config).into_iter().filter_map(differs).collect()
 }
 
-/// Refuses gates that are not as they were accepted. Those that were never seen before are put on record.
+/// Refuses gates that differ from their accepted definitions. Gates seen for the first time are recorded.
 pub fn check(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()> {
     let (known, new): (Vec<Changed>, Vec<Changed>) =
         changed(board, config).into_iter().partition(|changed| changed.accepted.is_some());
     if let Some(changed) = known.first() {
         let gate = &changed.gate;
-        return Err(failure!(Code::GateNotAccepted, "the definition of gate `{gate}` in liza.yaml has changed")
-            .hint("a person looks at the difference and accepts it with `liza gate accept`, or takes the change back")
-            .detail("gate", gate.as_str()));
+        return Err(failure!(
+            Code::GateNotAccepted,
+            "the definition of gate `{gate}` in liza.yaml has changed"
+        )
+        .hint("a person looks at the difference and accepts it with `liza gate accept`, or undoes the change")
+        .detail("gate", gate.as_str()));
     }
     record_new(ctx, new)
 }
 
-/// Puts gates on record that liza sees for the first time. Those that changed since they were accepted go on waiting for a person.
+/// Records gates that liza sees for the first time. Changed gates still wait for a person.
 pub fn note_new(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()> {
     let new = changed(board, config).into_iter().filter(|changed| changed.accepted.is_none());
     record_new(ctx, new.collect())

@@ -1,4 +1,4 @@
-//! Asking one gate: run its command, again where that is allowed, and have its adapter say what came out.
+//! Runs one gate: its command, repeated where allowed, and the adapter that reads its result.
 
 use super::attention::Attention;
 use super::environment::{Handed, Source, handed_over};
@@ -16,12 +16,12 @@ use crate::provider::{Redactor, secrets};
 use crate::store::files::make_private_dirs;
 
 const LARGEST_REPORT: u64 = 32 * 1024 * 1024;
-/// The outputs of so many tries are kept in the log: of the first one and of the last ones.
+/// How many tries keep their output in the log: the first one and the last ones.
 const TRIES_IN_LOG: usize = 4;
-/// So many files that a gate changed are named.
+/// How many files changed by a gate are listed.
 const NAMED: usize = 5;
 
-/// What all gates of one question have in common.
+/// What all gates of one question share.
 pub struct Shared<'a> {
     ctx: &'a Context,
     question: &'a Question<'a>,
@@ -30,24 +30,24 @@ pub struct Shared<'a> {
     keep: &'a [String],
     source: Source,
     secrets: Vec<Secret>,
-    /// Taken by the first gate that has to be run.
+    /// Acquired by the first gate that has to run.
     place: Option<Place<'a>>,
 }
 
-/// One gate, and under which circumstances it is asked.
+/// One gate, and the circumstances it runs in.
 pub struct Asking<'g> {
     gate: &'g Gate,
     expected: Option<String>,
-    /// The new and changed lines and what they are compared with, for a gate that judges those alone.
+    /// The new and changed lines and their base, for a gate that judges only those.
     changed: Option<(CommitId, ChangedLines)>,
     environment: Handed,
     log: PathBuf,
-    /// Names what it says of this tree.
+    /// Cache key for this gate and tree.
     pub key: String,
 }
 
 impl Asking<'_> {
-    /// Whether what it says here is what it would say to the runner.
+    /// Whether its result here is the same as in the runner's environment.
     pub fn is_whole(&self) -> bool {
         self.environment.withheld.is_empty()
     }
@@ -71,7 +71,7 @@ impl<'a> Shared<'a> {
         Self { ctx, question, tree, board, keep, source, secrets, place: None }
     }
 
-    /// Whether gates can run in this process, and why not.
+    /// Whether gates can run in this process, or why not.
     pub fn can_run_here(&mut self) -> Result<()> {
         self.place().map(|_| ())
     }
@@ -80,7 +80,7 @@ impl<'a> Shared<'a> {
         if self.place.is_none() {
             self.place = Some(Place::take(self.ctx, self.question.commit, self.keep)?);
         }
-        let none = || Failure::new(ErrorCode::BugGates, "there is no place for the gates");
+        let none = || Failure::new(ErrorCode::BugGates, "there is no worktree for the gates");
         self.place.as_mut().ok_or_else(none)
     }
 }
@@ -103,7 +103,8 @@ impl<'g> Asking<'g> {
     }
 }
 
-/// What the commit adds or changes against where it left integration; of a commit of integration itself, against the one before.
+/// What the commit adds or changes since it left integration; for a commit of integration itself, since its
+/// predecessor.
 fn changed_lines(shared: &Shared<'_>) -> Result<(CommitId, ChangedLines)> {
     let (query, commit) = (shared.ctx.query()?, shared.question.commit);
     let integration = query.head_of_branch(&shared.board.config().integration_branch)?;
@@ -129,7 +130,7 @@ fn changed_lines(shared: &Shared<'_>) -> Result<(CommitId, ChangedLines)> {
     Ok((base, lines))
 }
 
-/// With the round of its task, or by the name of its tree.
+/// With the round of its task, or named after its tree.
 fn log_of(shared: &Shared<'_>, gate: &Gate) -> Result<PathBuf> {
     let machine = &shared.ctx.machine;
     let named = shared.question.task.and_then(|task| Some((task, shared.board.task(task)?)));
@@ -174,7 +175,7 @@ fn argv(command: &GateCommand) -> Vec<OsString> {
     }
 }
 
-/// Runs it until it says something, as often as that is allowed.
+/// Runs it until it gives a result, as often as allowed.
 pub fn ask(shared: &mut Shared<'_>, asking: &Asking<'_>, attention: &Attention<'_>) -> Result<GateOutcome> {
     let gate = asking.gate;
     let timeout = Duration::from_secs(gate.timeout.unwrap_or(Gate::DEFAULT_TIMEOUT));
@@ -185,7 +186,7 @@ pub fn ask(shared: &mut Shared<'_>, asking: &Asking<'_>, attention: &Attention<'
         let path = match prepare(shared, asking) {
             Ok(path) => path,
             Err(why) => {
-                // Git is told of a signal too, and then this is why.
+                // git receives the signal too, and then the signal is the reason.
                 attention.check()?;
                 break not_run(gate, why);
             }
@@ -193,6 +194,7 @@ pub fn ask(shared: &mut Shared<'_>, asking: &Asking<'_>, attention: &Attention<'
         attention.check()?;
         let job = Job {
             held_for: Some(shared.ctx.machine.home()),
+            ceiling: Some(shared.ctx.machine.worktrees()),
             secrets: &shared.secrets,
             apart: true,
             ..Job::new(argv(&gate.command), &path, asking.environment.variables.clone(), timeout)
@@ -209,7 +211,7 @@ pub fn ask(shared: &mut Shared<'_>, asking: &Asking<'_>, attention: &Attention<'
         if heard.len() > TRIES_IN_LOG {
             heard.remove(1);
         }
-        // It says nothing about the tree, or not yet.
+        // It gave no result about the tree, or not yet.
         if again && transient < RETRIES {
             transient += 1;
             pause(attention)?;
@@ -233,7 +235,7 @@ pub fn ask(shared: &mut Shared<'_>, asking: &Asking<'_>, attention: &Attention<'
             let log = asking.log.strip_prefix(&root).unwrap_or(&asking.log);
             outcome.log = Some(log.display().to_string());
         }
-        // A pass that nobody can look at is none.
+        // A pass without a readable log does not count.
         Err(error) => {
             outcome.status = GateStatus::CouldNotRun;
             outcome.reason = Some(format!("its log {} cannot be written: {error}", asking.log.display()));
@@ -242,7 +244,7 @@ pub fn ask(shared: &mut Shared<'_>, asking: &Asking<'_>, attention: &Attention<'
     Ok(outcome)
 }
 
-/// Waits before a further try, and no longer than anybody wants it to.
+/// Waits before another try, unless the gate is to end.
 fn pause(attention: &Attention<'_>) -> Result<()> {
     let until = Instant::now() + RETRY_AFTER;
     while Instant::now() < until {
@@ -252,20 +254,20 @@ fn pause(attention: &Attention<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Where it runs, or why it cannot.
+/// The directory to run it in, or why it cannot run.
 fn prepare(shared: &mut Shared<'_>, asking: &Asking<'_>) -> Result<PathBuf, String> {
     let in_words = |failure: Failure| one_line(&failure.message);
     let place = shared.place().map_err(in_words)?;
     let path = place.ready().map_err(in_words)?.to_owned();
     if let Some(report) = asking.gate.report.as_ref().filter(|report| place.is_tracked(report)) {
         return Err(format!(
-            "its report `{report}` is a file that git tracks, so what stands there says nothing about this run"
+            "its report `{report}` is a file that git tracks, so its content proves nothing about this run"
         ));
     }
-    // What the gate before left is gone by now.
+    // The files left by the previous gate are gone by now.
     shared.ctx.check_disk().map_err(in_words)?;
     if let Some(report) = &asking.gate.report {
-        // One that was there before says nothing about this run.
+        // A report from before this run proves nothing.
         let file = report_in(&path, report)?;
         match fs::remove_file(&file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -277,7 +279,7 @@ fn prepare(shared: &mut Shared<'_>, asking: &Asking<'_>) -> Result<PathBuf, Stri
     Ok(path)
 }
 
-/// What git complains about is long and gives advice; here its cause is enough.
+/// Git's messages are long and give advice; here the cause is enough.
 fn one_line(message: &str) -> String {
     let advice = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with("hint:");
     let mut lines = message.lines().filter(|line| !advice(line));
@@ -299,7 +301,7 @@ fn not_run(gate: &Gate, why: String) -> GateOutcome {
     GateOutcome { reason: Some(why), ..GateOutcome::new(&gate.name, GateStatus::CouldNotRun) }
 }
 
-/// What one run came to.
+/// The result of one run.
 fn heard_of(
     shared: &mut Shared<'_>,
     asking: &Asking<'_>,
@@ -318,7 +320,7 @@ fn heard_of(
         Ended::Stopped => Some("it was interrupted".to_owned()),
         Ended::NotStarted(why) | Ended::Lost(why) => Some(why.clone()),
     };
-    // A report is read before the tree is put back.
+    // The report is read before the tree is restored.
     let path = shared.place()?.path.clone();
     let report = match &gate.report {
         Some(report) => read_report(&path, report, &shared.secrets),
@@ -331,7 +333,7 @@ fn heard_of(
     let (exit, report) = match (why, report, &done.ended) {
         (Some(why), ..) | (None, Err(why), _) => return Ok(not_run(gate, why)),
         (None, Ok(report), Ended::Exited(exit)) => (*exit, report),
-        (None, Ok(_), _) => return Ok(not_run(gate, "it did not come to its end".to_owned())),
+        (None, Ok(_), _) => return Ok(not_run(gate, "it did not finish".to_owned())),
     };
     let (output, stdout) = (done.output.kept(), done.stdout.kept());
     let ran = Ran {
@@ -374,13 +376,13 @@ fn disturbance(disturbed: &Disturbed) -> String {
             "it changed settings of the repository: {}; look at them before git is used here again",
             named(names)
         ),
-        Disturbed::HeadMoved(to) => format!("it moved the tree it was to judge to {}", to.short()),
+        Disturbed::HeadMoved(to) => format!("it moved the tree under test to {}", to.short()),
         Disturbed::Changed(files) => {
             let more = match files.len().saturating_sub(NAMED) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            format!("it changed files of the tree it was to judge: {}{more}", named(files))
+            format!("it changed files of the tree under test: {}{more}", named(files))
         }
     }
 }

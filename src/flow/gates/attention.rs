@@ -1,4 +1,4 @@
-//! What ends a gate before its time: a signal to this process, or the switch that stops everything.
+//! What ends a gate early: a signal to this process, or the ABORT switch.
 
 use crate::flow::interruption::{self, Interruption};
 use crate::flow::prelude::*;
@@ -16,12 +16,12 @@ impl<'a> Attention<'a> {
 
     pub fn check(&self) -> Result<()> {
         if interruption::signal().is_some() {
-            return Err(interruption::failure("while the gates ran; their word is not known"));
+            return Err(interruption::failure("while the gates ran; their results are unknown"));
         }
         let Some(reason) = self.aborted() else { return Ok(()) };
         let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
         Err(failure!(Code::Switched, "ABORT is set{because}; the gates were ended")
-            .hint("a person takes it away with `liza resume`")
+            .hint("a person clears it with `liza resume`")
             .detail("switch", SwitchKind::Abort.as_str()))
     }
 
@@ -30,7 +30,7 @@ impl<'a> Attention<'a> {
         interruption::signal().is_some() || self.aborted().is_some()
     }
 
-    /// A pause lets a gate come to its end; an abort does not. A board that cannot be looked at stops nothing.
+    /// A pause lets a gate finish; an abort does not. An unreadable board stops nothing.
     fn aborted(&self) -> Option<String> {
         let switches = self.ctx.store.switches().ok()?;
         let concerns = |subject: &Option<String>| match subject {

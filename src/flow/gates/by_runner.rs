@@ -1,9 +1,9 @@
-//! A gate that cannot run where an agent asks, because its sandbox keeps it from making a private worktree, is run by the
-//! agent's runner: outside of the sandbox, in the environment in which the merge is judged too.
+//! If an agent's sandbox forbids making a private worktree, the agent's runner runs the gate: outside of the sandbox, in the
+//! environment in which the merge is judged too.
 //!
 //! The agent's command writes a request below `.liza/gates/requests/AGENT`, the runner takes it, runs `liza gate run` for
-//! it and writes the answer beside it. A request names a task and a gate, never a command or a commit: all it can bring
-//! about is that a gate of `liza.yaml` judges what the agent committed, which happens before every review anyway.
+//! it and writes the answer beside it. A request names a task and a gate, never a command or a commit: it can only make a
+//! gate of `liza.yaml` run on what the agent committed, which happens before every review anyway.
 
 use super::Question;
 use super::ask::Shared;
@@ -14,10 +14,10 @@ use crate::host::place::Place;
 use crate::store::Machine;
 use crate::store::files::{make_private_dirs, paths_in, replace_disposable};
 
-/// So long a runner may take to notice a request.
+/// How long a runner may take to notice a request.
 const TAKEN_WITHIN: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
-/// Beside the time of the gate itself.
+/// In addition to the time of the gate itself.
 const MARGIN: Duration = Duration::from_secs(120);
 const LARGEST: usize = 1024 * 1024;
 
@@ -28,7 +28,7 @@ struct Request {
     gate: String,
 }
 
-/// What the runner says to it.
+/// The runner's answer.
 #[derive(Serialize, Deserialize)]
 enum Answer {
     #[serde(rename = "record")]
@@ -37,7 +37,7 @@ enum Answer {
     Failed(String),
 }
 
-/// Removes what was written for one request.
+/// Removes the files of one request.
 struct Files {
     request: PathBuf,
     taken: PathBuf,
@@ -58,7 +58,7 @@ impl Drop for Files {
     }
 }
 
-/// What the runner's gate says; nothing, if gates can run here or there is no runner to ask.
+/// The result of the runner's gate; none if gates can run here or there is no runner to ask.
 pub fn asked(
     ctx: &Context,
     question: &Question<'_>,
@@ -90,7 +90,7 @@ pub fn asked(
         }
         let waited = begun.elapsed();
         if waited > TAKEN_WITHIN && !files.taken.exists() {
-            // Whoever is there can only run it here, and that says why it cannot.
+            // Without a runner the gate can only run here, and that run says why it cannot.
             return Ok(None);
         }
         if waited > most {
@@ -113,10 +113,10 @@ fn said(bytes: &[u8], question: &Question<'_>, gate: &Gate) -> Result<GateOutcom
         return Err(broken(text).hint("commit what you have and try again"));
     }
     let kept = record.gates.get(&gate.name).cloned();
-    kept.map(|kept| kept.outcome).ok_or_else(|| broken("it did not say anything".to_owned()))
+    kept.map(|kept| kept.outcome).ok_or_else(|| broken("it gave no result".to_owned()))
 }
 
-/// The agent that asks, if it has a runner and this is not the runner's own doing.
+/// The calling agent, if it has a runner and the caller is not that runner.
 fn whose_runner(ctx: &Context, board: &Board) -> Option<AgentId> {
     let Ok(Actor::Agent { id, .. }) = board.identify(&ctx.credentials) else { return None };
     let runner = board.agent(&id)?.runner.as_ref()?;
@@ -124,11 +124,11 @@ fn whose_runner(ctx: &Context, board: &Board) -> Option<AgentId> {
         Credentials::Descendant { of, .. } => of.ancestors.first(),
         _ => None,
     };
-    // The runner itself, or what it starts without a holder in between.
+    // The runner itself, or a process it starts without a holder in between.
     (*runner != host::this_process() && Some(runner) != parent).then_some(id)
 }
 
-/// Answers every request of this agent that is there. `run` starts `liza gate run`, and gives what that printed.
+/// Answers every pending request of this agent. `run` starts `liza gate run` and returns its output.
 pub fn serve(machine: &Machine, agent: &AgentId, run: impl Fn(&TaskId, &str) -> Result<Vec<u8>, String>) {
     for path in paths_in(&machine.gate_requests(agent)) {
         if path.extension().is_none_or(|ending| ending != "json") {
@@ -149,7 +149,7 @@ pub fn serve(machine: &Machine, agent: &AgentId, run: impl Fn(&TaskId, &str) -> 
     }
 }
 
-/// Requests of a session that is over are nobody's.
+/// Removes requests of an ended session.
 pub fn forget(machine: &Machine, agent: &AgentId) {
     if let Ok(place) = Place::at(machine.home(), &machine.gate_requests(agent)) {
         let _ = place.delete();
@@ -167,6 +167,6 @@ fn answered(printed: &[u8]) -> Result<Box<GateRecord>, String> {
         message: String,
     }
     let printed: Printed = serde_json::from_slice(printed).map_err(|error| error.to_string())?;
-    let why = printed.error.map_or("it said nothing".to_owned(), |error| error.message);
+    let why = printed.error.map_or("it printed nothing".to_owned(), |error| error.message);
     printed.data.map(Box::new).ok_or(why)
 }

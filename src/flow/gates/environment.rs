@@ -1,5 +1,5 @@
-//! What a gate gets as its environment: each variable is named, so that no secret comes along unnoticed, and the values are
-//! those of the person or runner, not those of the agent that asks.
+//! The environment of a gate: each variable is listed, so that no secret is passed unnoticed, and the values are
+//! those of the person or runner, not those of the calling agent.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -9,7 +9,7 @@ use crate::store::files::{make_private_dirs, replace_disposable};
 
 const LARGEST_RECORD: usize = 1024 * 1024;
 
-/// Where toolchains and their caches are. None of these holds a secret.
+/// Paths of toolchains and their caches. None of these holds a secret.
 const TOOLCHAINS: [&str; 38] = [
     "ANDROID_HOME",
     "ANDROID_SDK_ROOT",
@@ -51,13 +51,13 @@ const TOOLCHAINS: [&str; 38] = [
     "npm_config_cache",
 ];
 
-/// What differs from caller to caller and should decide nothing is the same for every gate.
+/// Variables that differ from caller to caller and must not matter are the same for every gate.
 const FIXED: [(&str, &str); 2] = [("TERM", "dumb"), ("SHELL", "/bin/sh")];
 
-/// It names the commit, and a gate judges the tree.
+/// It names the commit, while a gate judges the tree.
 const WITHOUT_WEIGHT: &str = "LIZA_GATE_COMMIT";
 
-/// Whose environment counts.
+/// The process whose environment counts.
 #[derive(Default)]
 pub struct Source {
     pub variables: Vec<(OsString, OsString)>,
@@ -65,7 +65,7 @@ pub struct Source {
     withheld: BTreeMap<String, String>,
 }
 
-/// The environment of a runner, for its agent where neither process can see the other. Values of secrets stay out of it.
+/// The environment of a runner, for its agent, if neither process can see the other. It holds no values of secrets.
 #[derive(Serialize, Deserialize)]
 struct Recorded {
     values: BTreeMap<String, String>,
@@ -73,8 +73,8 @@ struct Recorded {
 }
 
 impl Source {
-    /// Where an agent asks, the environment of its runner counts: that is the person's, in which the merge is judged too.
-    /// The agent's own lacks what is kept from agents, and its command may have changed the rest (`PATH`), so that the same
+    /// For an agent, the environment of its runner counts: it is the person's, in which the merge is judged too. The
+    /// agent's own environment lacks secrets, and its command may have changed the rest (`PATH`), so the same
     /// question would get two answers.
     pub fn of(ctx: &Context, board: &Board) -> Self {
         let own = || std::env::vars_os().collect();
@@ -100,7 +100,7 @@ fn read_record(ctx: &Context, agent: &AgentId) -> Option<Source> {
     let mut withheld = recorded.withheld;
     let mut variables: Vec<(OsString, OsString)> =
         recorded.values.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-    // What the agent was given of them is not missing.
+    // Secrets that the agent did get are not missing.
     for (name, value) in std::env::vars_os() {
         let known = name.to_str().and_then(|name| withheld.get(name));
         if known.is_some_and(|known| *known == digest(&value)) {
@@ -111,7 +111,8 @@ fn read_record(ctx: &Context, agent: &AgentId) -> Option<Source> {
     Some(Source { variables, withheld })
 }
 
-/// Writes down what gates of this runner's agent get. Where that cannot be done, a gate only runs once more than it must.
+/// Writes the environment for gates of this runner's agent to a file. If that fails, a gate only runs once more than
+/// needed.
 pub fn record(ctx: &Context, gates: &[Gate], agent: &AgentId) {
     let passed = |name: &str| gates.iter().any(|gate| gate.pass_environment.iter().any(|own| own == name));
     let mut recorded = Recorded { values: BTreeMap::new(), withheld: BTreeMap::new() };
@@ -141,14 +142,14 @@ fn is_general(name: &str) -> bool {
     is_common(name) || TOOLCHAINS.contains(&name)
 }
 
-/// What one gate is handed over.
+/// What one gate gets.
 pub struct Handed {
     pub variables: Vec<(OsString, OsString)>,
-    /// What it would get from the runner and does not get here.
+    /// What it would get from the runner but does not get here.
     pub withheld: Vec<(OsString, String)>,
 }
 
-/// All that a gate is handed over, by name. Who somebody is and where git works is never part of it, whoever names it.
+/// The whole environment of a gate, by name. Identities and git's variables are never part of it, even if listed.
 pub fn handed_over(gate: &Gate, commit: &str, source: &Source) -> Handed {
     let passes = |name: &str| {
         (is_general(name) || gate.pass_environment.iter().any(|own| own == name))
@@ -176,7 +177,7 @@ pub fn handed_over(gate: &Gate, commit: &str, source: &Source) -> Handed {
 }
 
 impl Handed {
-    /// The part of it that can decide what a gate says: names, and digests of their values.
+    /// The part that can affect a gate's result: names, and digests of their values.
     pub fn with_weight(&self) -> BTreeMap<OsString, String> {
         let given = self.variables.iter().filter(|(name, _)| name != WITHOUT_WEIGHT);
         let given = given.map(|(name, value)| (name.clone(), digest(value)));

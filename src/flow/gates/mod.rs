@@ -1,10 +1,10 @@
-//! Asking the gates about a tree: in a private worktree of exactly that commit, never in anybody's checkout.
+//! Runs the gates on a tree: in a private worktree of exactly that commit, never in a person's or agent's checkout.
 //!
-//! 1. What was said before of the same tree by the same command in the same environment is taken (`reuse`).
-//! 2. Otherwise a private worktree is brought to the commit (`place`), and the gate's command runs there as nobody
-//!    (`ask`, and `flow::shell` for the process itself).
-//!    An agent's sandbox may not allow that: then the agent's runner is asked to run it (`by_runner`).
-//! 3. What all of them said is written down for people and scripts (`record`).
+//! 1. An earlier pass of the same command on the same tree in the same environment is reused (`reuse`).
+//! 2. Otherwise a private worktree is moved to the commit (`place`), and the gate's command runs there without any
+//!    identity (`ask`, and `flow::shell` for the process itself).
+//!    An agent's sandbox may not allow that: then the agent's runner runs the gate (`by_runner`).
+//! 3. All results are written to a file for people and scripts (`record`).
 
 pub mod accepted;
 mod ask;
@@ -25,17 +25,17 @@ use crate::flow::prelude::*;
 pub use ask::command_line;
 pub use environment::record as record_environment;
 
-/// Of so many trees that belong to no task the words are kept.
+/// For how many trees that belong to no task results are kept.
 const MOST_TREES: usize = 500;
 
 pub struct Question<'a> {
     pub moment: Moment,
     pub commit: &'a CommitId,
-    /// The task it is asked for; its results are kept under that name.
+    /// The task it runs for; its results are kept under that name.
     pub task: Option<&'a TaskId>,
-    /// Only these gates; all that belong to the moment without it.
+    /// Only these gates; without it, all gates of this moment.
     pub only: Option<&'a [String]>,
-    /// Runs them even if the same was said before.
+    /// Runs them even if a result is cached.
     pub fresh: bool,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Asks every gate of the moment in turn, and stops after a required one that did not pass.
+/// Runs every gate of the moment in turn, and stops after a required one that did not pass.
 pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
     let config = ctx.project_config()?;
     check_names(&config.gates, question.only.unwrap_or_default())?;
@@ -61,7 +61,7 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
     if asked.is_empty() {
         return Ok(report);
     }
-    // A gate that asks gates would never come to an end.
+    // A gate that runs gates would never end.
     ctx.acts_for_somebody()?;
     report.required = asked.iter().filter(|gate| gate.is_required()).map(|gate| gate.name.clone()).collect();
     let snapshot = match question.task {
@@ -70,11 +70,11 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
     };
     match question.moment {
         Moment::Approve | Moment::Merge | Moment::Advance => accepted::check(ctx, &snapshot.board, &config)?,
-        // The earlier a gate is on record, the less time there is to change it before.
+        // The earlier a gate is recorded, the less time an agent has to change it first.
         Moment::Submit => accepted::note_new(ctx, &snapshot.board, &config)?,
         Moment::Bundle | Moment::ByHand => {}
     }
-    // What is asked by hand about any tree decides nothing.
+    // A manual run on any tree decides nothing.
     let binds = question.moment != Moment::ByHand || question.task.is_some();
     let attention = Attention::new(ctx, question.task);
     let mut shared = Shared::new(ctx, question, &report.tree, &snapshot.board, &config.gating.keep);
@@ -86,7 +86,7 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
             None => {
                 ctx.narrate(format!("gate {}: {}", gate.name, command_line(&gate.command)));
                 match by_runner::asked(ctx, question, gate, &mut shared, &snapshot.board, &attention)? {
-                    // The answer is a file that the agent could have written: a pass counts if it is on record.
+                    // The answer is a file that the agent could have written: a pass counts only if it is on record.
                     Some(outcome) if outcome.status == GateStatus::Pass => {
                         reuse::find(ctx, &asking.key, true).unwrap_or_else(|| GateOutcome {
                             reason: Some("its pass is not on record".to_owned()),
@@ -104,7 +104,7 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
                 }
             }
         };
-        ctx.narrate(told(&outcome));
+        ctx.narrate(outcome_line(&outcome));
         let ends = gate.is_required() && outcome.status != GateStatus::Pass;
         report.results.push(outcome);
         if ends {
@@ -121,8 +121,7 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
     Ok(report)
 }
 
-/// Asks one command that is no gate of the project's about a commit, as if it were one. Its word is neither taken from
-/// nor kept for anybody else.
+/// Runs one command that is no gate of the project on a commit, like a gate. Its result is neither reused nor kept.
 pub fn ask_one(ctx: &Context, commit: &CommitId, gate: &Gate) -> Result<GateOutcome> {
     ctx.acts_for_somebody()?;
     let config = ctx.project_config()?;
@@ -134,11 +133,11 @@ pub fn ask_one(ctx: &Context, commit: &CommitId, gate: &Gate) -> Result<GateOutc
     attention.check()?;
     let asking = Asking::of(&shared, gate)?;
     let outcome = ask::ask(&mut shared, &asking, &attention)?;
-    ctx.narrate(told(&outcome));
+    ctx.narrate(outcome_line(&outcome));
     Ok(outcome)
 }
 
-/// Refuses names that no gate has.
+/// Refuses names of unknown gates.
 pub fn check_names(gates: &[Gate], names: &[String]) -> Result<()> {
     let Some(unknown) = names.iter().find(|name| !gates.iter().any(|gate| &gate.name == *name)) else {
         return Ok(());
@@ -151,14 +150,14 @@ pub fn check_names(gates: &[Gate], names: &[String]) -> Result<()> {
     Err(failure!(ErrorCode::UsageGate, "there is no gate `{unknown}`").hint(hint))
 }
 
-/// Its word in one line: `gate test: fail (177 of 179) after 8.1 s: 2 tests failed`.
-fn told(outcome: &GateOutcome) -> String {
+/// The result in one line: `gate test: fail (177 of 179) after 8.1 s: 2 tests failed`.
+fn outcome_line(outcome: &GateOutcome) -> String {
     let counts = match (outcome.passed, outcome.total) {
         (Some(passed), Some(total)) => format!(" ({passed} of {total})"),
         _ => String::new(),
     };
     let when = match outcome.reused {
-        true => ", as it said before of the same tree".to_owned(),
+        true => ", from an earlier run on the same tree".to_owned(),
         false => format!(" after {}", seconds(outcome.duration_ms)),
     };
     let flaky = if outcome.flaky { ", only when it was run again (flaky)" } else { "" };
@@ -170,7 +169,7 @@ pub fn seconds(milliseconds: u64) -> String {
     format!("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100)
 }
 
-/// Takes the oldest of the files whose name fits away where there are too many: all of them can be made again.
+/// Removes the oldest matching files if there are too many: all of them can be made again.
 fn prune(dir: &Path, most: usize, fits: impl Fn(&str) -> bool) {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let of_name = entries.filter(|entry| entry.file_name().to_str().is_some_and(&fits));

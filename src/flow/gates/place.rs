@@ -1,4 +1,4 @@
-//! Where gates run: private worktrees `.worktrees/.gates/1`, `2`, …, each used by one at a time and used again.
+//! Where gates run: private worktrees `.worktrees/.gates/1`, `2`, …, each used by one process at a time and reused.
 
 use super::seen::{self, Snapshot};
 use crate::flow::accounts::GATES;
@@ -9,13 +9,13 @@ use crate::git::private::{self, Entry, Private};
 use crate::git::settings::Settings;
 use crate::store::lock::SideLock;
 
-/// More gates at the same time than this are a mistake of somebody's.
+/// More gates than this at the same time are a mistake.
 const MOST: usize = 64;
-/// So many places that cannot be emptied are passed over.
+/// At most this many worktrees that cannot be cleaned are skipped.
 const MOST_SPOILT: usize = 8;
-/// The detail that names such a place.
+/// The detail that names such a worktree.
 const NOT_EMPTIED: &str = "not_emptied";
-/// How long what a killed process started here may take to end.
+/// How long processes left by a killed process may take to end.
 const ORPHAN_PATIENCE: Duration = Duration::from_secs(10);
 
 pub struct Place<'a> {
@@ -24,25 +24,25 @@ pub struct Place<'a> {
     keep: &'a [String],
     pub path: PathBuf,
     number: usize,
-    /// Nobody else has this place while it is held.
+    /// Excludes other processes from this worktree while it is held.
     _held: SideLock,
-    /// Liza's own index of it.
+    /// Liza's own index of the worktree.
     index: PathBuf,
-    /// What is in the commit.
+    /// The entries of the commit.
     entries: Vec<Entry>,
-    /// How its files looked when it had just been settled.
+    /// How its files looked right after they were set up.
     untouched: Snapshot,
-    /// What the repository said before a gate ran.
+    /// The repository's settings before a gate ran.
     settings: Settings,
-    /// A gate ran since it was cleaned.
+    /// Whether a gate ran since it was cleaned.
     used: bool,
-    /// What was put there for all gates that are asked now; none if that is still to be done.
+    /// Prepared paths for all gates of this run; none if that is still to be done.
     prepared: Option<Vec<String>>,
 }
 
-/// What a gate did to the tree it was to judge, or to the repository.
+/// What a gate did to the tree under test, or to the repository.
 pub enum Disturbed {
-    /// The directory is gone, or is no worktree any more.
+    /// The directory is gone, or no longer a worktree.
     Gone,
     HeadMoved(CommitId),
     Changed(Vec<String>),
@@ -50,7 +50,7 @@ pub enum Disturbed {
 }
 
 impl<'a> Place<'a> {
-    /// The first place that is free, brought to exactly this commit.
+    /// Takes the first free worktree and moves it to exactly this commit.
     pub fn take(ctx: &'a Context, commit: &'a CommitId, keep: &'a [String]) -> Result<Self> {
         let home = ctx.machine.worktrees().join(GATES);
         ctx.machine.make_worktrees_dir(&home)?;
@@ -81,27 +81,27 @@ impl<'a> Place<'a> {
             };
             match place.settle() {
                 Ok(()) => return Ok(place),
-                // What a test left there concerns this place alone: the next one is as good.
+                // What a test left there concerns this worktree only: the next one serves as well.
                 Err(failure) if failure.details.contains_key(NOT_EMPTIED) && spoilt < MOST_SPOILT => {
-                    ctx.narrate(format!("{}; the gates run in another place", failure.message));
+                    ctx.narrate(format!("{}; the gates run in another worktree", failure.message));
                     spoilt += 1;
                     entries = std::mem::take(&mut place.entries);
                 }
                 Err(failure) => return Err(failure),
             }
         }
-        Err(failure!(ErrorCode::BusyGates, "gates run in {MOST} places at once; there is no further one")
+        Err(failure!(ErrorCode::BusyGates, "gates already run in {MOST} worktrees, which is the limit")
             .hint("wait for some of them to end"))
     }
 
-    /// Does something with git, and leaves nothing of what that started.
+    /// Runs git, and ends all processes that it started.
     fn with<T, E: From<GitError>>(&self, act: impl FnOnce(&Private<'_>) -> Result<T, E>) -> Result<T, E> {
         let board = self.ctx.machine.home();
         let place = Private { repo: &self.ctx.repo, path: &self.path, index: &self.index, board };
         shell::leaving_nothing(|| act(&place))
     }
 
-    /// Brings it to the commit; where that cannot be done, it is made anew.
+    /// Moves the worktree to the commit; if that fails, makes it again.
     fn settle(&mut self) -> Result<()> {
         self.used = false;
         self.prepared = None;
@@ -132,8 +132,8 @@ impl<'a> Place<'a> {
         ctx.machine.make_trash()?;
         self.with(|place| place.remove()).map_err(|error: GitError| {
             let path = self.path.display().to_string();
-            failure!(ErrorCode::GitWorktree, "a place for gates cannot be emptied: {error}")
-                .hint("`liza doctor` names it; take what is in the way out, then run `liza doctor --fix`")
+            failure!(ErrorCode::GitWorktree, "a gate worktree cannot be cleaned: {error}")
+                .hint("`liza doctor` names it; remove what blocks it, then run `liza doctor --fix`")
                 .detail(NOT_EMPTIED, path)
         })?;
         ctx.check_disk()?;
@@ -142,13 +142,13 @@ impl<'a> Place<'a> {
         shell::leaving_nothing(|| {
             worktrees.add_private(&self.path, self.commit, &owner, ctx.machine.home())
         })?;
-        // Only this process uses this place, so its files are written without the lock.
+        // Only this process uses this worktree, so its files are written without the lock.
         drop(one_at_a_time);
         self.with(|place| place.put_at(self.commit))?;
         Ok(())
     }
 
-    /// Takes away what the last gate left, and looks what the repository says.
+    /// Removes what the last gate left, and records the repository's settings.
     pub fn ready(&mut self) -> Result<&Path> {
         let kept: Vec<String> = self.keep.iter().chain(self.prepared.iter().flatten()).cloned().collect();
         if self.used && as_usual(|| self.with(|place| place.clean(&kept))).is_err() {
@@ -166,7 +166,7 @@ impl<'a> Place<'a> {
         Ok(&self.path)
     }
 
-    /// Prepares it once for all gates that are asked now. What judges must be the tree that is asked about.
+    /// Prepares it once for all gates of this run. Afterwards it must still be the tree under test.
     fn prepare(&mut self) -> Result<()> {
         let config = self.ctx.project_config()?.worktrees;
         if self.prepared.is_some() || config.prepares_nothing() {
@@ -185,7 +185,7 @@ impl<'a> Place<'a> {
         Ok(())
     }
 
-    /// Looks whether the tree is still what was to be judged, and puts it back if not.
+    /// Checks whether the tree under test is unchanged, and restores it if not.
     pub fn disturbed(&mut self) -> Result<Option<Disturbed>> {
         let changed = Settings::of(&self.ctx.repo)?.changed_since(&self.settings);
         if !changed.is_empty() {
@@ -204,7 +204,7 @@ impl<'a> Place<'a> {
         Ok(found)
     }
 
-    /// Which tracked files are not as they were. Some are only touched: then git writes the same again.
+    /// Which tracked files have changed. Some are only touched: then git writes the same content again.
     fn changed(&mut self) -> Result<Option<Disturbed>> {
         let suspects = self.untouched.suspects(&self.path, &self.entries);
         if suspects.is_empty() {
@@ -225,48 +225,46 @@ impl<'a> Place<'a> {
         Ok((!changed.is_empty()).then_some(Disturbed::Changed(changed)))
     }
 
-    /// Whether a path of the tree that is judged is this one.
+    /// Whether the tree under test has this path.
     pub fn is_tracked(&self, path: &str) -> bool {
         self.entries.iter().any(|entry| entry.path == Path::new(path))
     }
 }
 
 impl Drop for Place<'_> {
-    /// What a gate leaves takes room until the next one comes, and that may be long.
+    /// What a gate leaves takes disk space until the next one runs, which may be long.
     fn drop(&mut self) {
         if self.used
             && self.with(|place| place.clean(self.keep)).is_err()
             && let Ok(_one_at_a_time) = self.ctx.machine.lock_worktrees()
         {
-            // Git cannot delete it, or there is no worktree any more; the next gates make it anew.
+            // Git cannot delete it, or the worktree is gone; the next gates make it again.
             let _ = self.with(|place| place.remove());
         }
     }
 }
 
-/// What is kept is never brought to the commit's state, so nothing of the commit may be in it.
+/// Kept directories are never reset to the commit, so they must not contain tracked files.
 fn check_kept(keep: &[String], entries: &[Entry]) -> Result<()> {
     for dir in keep {
         let below = Path::new(dir.trim_start_matches("./").trim_end_matches('/'));
         if let Some(entry) = entries.iter().find(|entry| entry.path.starts_with(below)) {
             return Err(failure!(ErrorCode::UsageConfig, "gating: keep `{dir}`: git tracks `{}`, and only directories without tracked files can be kept",
                     entry.path.display())
-            .hint("take it out of `gating.keep` in liza.yaml"));
+            .hint("remove it from `gating.keep` in liza.yaml"));
         }
     }
     Ok(())
 }
 
-/// Whoever was killed while it used a place leaves a holder that ends what it holds, and until then that may write there.
+/// A process that was killed while using a worktree leaves a holder that ends its gate; until then that gate may
+/// write here.
 fn await_orphans(board: &Path) -> Result<()> {
     let deadline = Instant::now() + ORPHAN_PATIENCE;
     while crate::host::has_orphaned_holder(board) {
         if Instant::now() > deadline {
-            return Err(Failure::new(
-                ErrorCode::BusyGates,
-                "a gate that was left over by a killed process does not end",
-            )
-            .hint("look for processes called `liza __hold`"));
+            return Err(Failure::new(ErrorCode::BusyGates, "the gate of a killed process does not end")
+                .hint("look for processes called `liza __hold`"));
         }
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -1,4 +1,4 @@
-//! The last word of the gates on a task or a tree, as a file that people and scripts read.
+//! The last gate results for a task or a tree, as a file for people and scripts.
 
 use crate::board::gates::{KeptOutcome, OutcomesByGate};
 use crate::flow::prelude::*;
@@ -48,13 +48,13 @@ impl GateRecord {
     }
 }
 
-/// What it says; none if there is no such file or it cannot be read.
+/// Reads it; none if there is no such file or it cannot be read.
 pub fn read(ctx: &Context, task: Option<&TaskId>, tree: &CommitId) -> Option<GateRecord> {
     let (bytes, _) = files::read_whole(&path_of(ctx, task, tree), LARGEST as u64).ok()?;
     read_foreign(&bytes, Limits::of_bytes(LARGEST)).ok()
 }
 
-/// Writes it down. What other gates said of the same tree stays, each in its configured place.
+/// Writes it. Results of other gates on the same tree stay, in configured order.
 pub fn write(ctx: &Context, task: Option<&TaskId>, report: &GateReport, configured: &[Gate]) -> Result<()> {
     let mut record = GateRecord::of(task, report);
     let former = read(ctx, task, &report.tree).filter(|former| former.tree == report.tree);

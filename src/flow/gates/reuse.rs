@@ -1,6 +1,6 @@
-//! What a gate said before: a pass is taken again for the same tree, command, settings and environment.
+//! Earlier results: a pass is reused for the same tree, command, settings and environment.
 //!
-//! A fail is not: whoever asks again may have mended what lies outside of the tree.
+//! A failure is not: the caller may have fixed its cause outside of the tree.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -8,10 +8,10 @@ use super::prune;
 use crate::flow::prelude::*;
 use crate::store::files;
 
-/// Another way of running gates makes other words of them.
+/// Raised when a change in running gates invalidates earlier results.
 const FORMAT: u32 = 3;
 const LARGEST: usize = 64 * 1024;
-/// So many words are kept.
+/// How many results are kept.
 const MOST: usize = 2_000;
 
 #[derive(Serialize, Deserialize)]
@@ -22,7 +22,7 @@ struct Former {
     outcome: GateOutcome,
 }
 
-/// The name of what this gate says of this tree under these circumstances.
+/// The cache key of this gate's result on this tree under these circumstances.
 pub fn key_of(
     tree: &CommitId,
     gate: &Gate,
@@ -65,10 +65,10 @@ fn directory(ctx: &Context) -> PathBuf {
     ctx.machine.gates().join("cache")
 }
 
-/// The former word; a file that cannot be read is as good as none.
+/// The earlier result; an unreadable file counts as none.
 pub fn find(ctx: &Context, key: &str, binds: bool) -> Option<GateOutcome> {
     let (bytes, _) = files::read_whole(&directory(ctx).join(format!("{key}.json")), LARGEST as u64).ok()?;
-    // Any process can write such a file: where a pass decides something, it counts if liza has put it on record.
+    // Any process can write such a file: where a pass decides something, it counts only if liza has recorded it.
     let board = ctx.store.read(&Needs::Nothing).ok()?.board;
     if binds && !board.rest.gate_ledger.has_pass(key, &crate::wire::state::hash(&bytes)) {
         return None;
@@ -81,7 +81,7 @@ pub fn find(ctx: &Context, key: &str, binds: bool) -> Option<GateOutcome> {
     Some(outcome)
 }
 
-/// Keeps a pass, also one that was flaky: it says so again. That it cannot be kept costs time and nothing else.
+/// Keeps a pass, even a flaky one, which stays marked as such. If it cannot be kept, that only costs time.
 pub fn keep(ctx: &Context, key: &str, outcome: &GateOutcome, binds: bool) {
     if outcome.status != GateStatus::Pass {
         return;

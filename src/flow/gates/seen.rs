@@ -1,5 +1,5 @@
-//! Whether the files of a tree are as they were, told by the files themselves: what a gate does to git's index decides
-//! nothing.
+//! Whether the files of a tree are unchanged, by the files themselves: a gate's changes to git's index have no
+//! effect.
 
 use std::os::unix::fs::MetadataExt;
 use std::time::SystemTime;
@@ -7,11 +7,10 @@ use std::time::SystemTime;
 use crate::flow::prelude::*;
 use crate::git::{EntryKind, private::Entry};
 
-/// Clocks of file systems go in steps. A change that was made in the same step as the one before does not show in its
-/// times.
+/// File system clocks tick. A change within the same tick as the previous one does not show in its times.
 const STEP: Duration = Duration::from_millis(100);
 
-/// What the kernel says of a file without its content being read. The time of its last change cannot be set by anybody.
+/// What the kernel reports of a file without reading it. No program can set its time of last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Outside {
     device: u64,
@@ -22,20 +21,20 @@ struct Outside {
     changed: (i64, i64),
 }
 
-/// What somebody who reads it finds: nothing, if there is nothing.
+/// The content as read; none if there is no file.
 pub type Inside = Option<(u32, blake3::Hash)>;
 
 struct Seen {
     outside: Option<Outside>,
-    /// Only where the times cannot be relied on.
+    /// Only if the times cannot be relied on.
     inside: Option<Inside>,
 }
 
-/// All tracked files as they were once.
+/// All tracked files at one moment.
 pub struct Snapshot(Vec<Seen>);
 
 impl Snapshot {
-    /// How they are now.
+    /// Records them as they are now.
     pub fn take(root: &Path, entries: &[Entry]) -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let sure = now.saturating_sub(STEP);
@@ -49,7 +48,7 @@ impl Snapshot {
         Self(entries.iter().filter(|entry| entry.kind != EntryKind::Submodule).map(seen).collect())
     }
 
-    /// Those that may be others now: each was changed, or touched.
+    /// The files that may have changed: their content or only their times.
     pub fn suspects<'e>(&self, root: &Path, entries: &'e [Entry]) -> Vec<&'e Entry> {
         let files = entries.iter().filter(|entry| entry.kind != EntryKind::Submodule);
         let differs = |(entry, seen): &(&Entry, &Seen)| {
@@ -75,7 +74,7 @@ fn outside(path: &Path) -> Option<Outside> {
     })
 }
 
-/// Kind, whether it can be run, and content.
+/// Kind, executable bit and content.
 pub fn inside(path: &Path) -> Inside {
     let meta = path.symlink_metadata().ok()?;
     let kind = meta.mode() & 0o170_100;
@@ -99,7 +98,7 @@ pub fn inside(path: &Path) -> Inside {
     }
 }
 
-/// Whether every path of the commit is there and is what the commit says.
+/// Whether every path of the commit exists and matches the commit.
 pub fn is_whole(root: &Path, entries: &[Entry]) -> bool {
     entries.iter().all(|entry| {
         let Ok(meta) = root.join(&entry.path).symlink_metadata() else { return false };

@@ -1,22 +1,22 @@
-//! What the gates have said about a task's submission so far, for whoever judges it: also of gates that are asked later.
+//! Gate results on a task's submission so far, for its reviewer: also gates that run later.
 
 use super::record;
 use crate::flow::prelude::*;
 use crate::policy::gate::On;
 
-/// One gate of the project, and its word on exactly what is under review.
+/// One gate of the project, and its result on exactly the submission.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateShown {
     pub name: String,
     pub required: bool,
     pub on: Vec<On>,
-    /// Absent while it has not been asked about this tree.
+    /// Absent while it has not run on this tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<GateOutcome>,
 }
 
 impl GateShown {
-    /// In one line: what it said, or when it will be asked.
+    /// One line: its result, or when it will run.
     pub fn line(&self, task: &TaskId) -> String {
         let Self { name, required, outcome, .. } = self;
         let optional = if *required { "" } else { " (optional)" };
@@ -41,7 +41,7 @@ impl GateShown {
     }
 }
 
-/// Every gate of the project, with what the board or its file says it said about the submitted tree.
+/// Every gate of the project, with its recorded result on the submitted tree.
 pub fn shown(ctx: &Context, task: &Task) -> Result<Vec<GateShown>> {
     let body = task.body();
     let Some(submission) = &body.submission else { return Ok(Vec::new()) };

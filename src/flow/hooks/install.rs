@@ -1,4 +1,4 @@
-//! Putting the blocks where git looks, beside whatever is there, and taking them away without a trace.
+//! Installs the blocks in the hook files, beside existing hooks, and removes them without a trace.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -20,17 +20,16 @@ pub struct Done {
 #[derive(Debug)]
 pub struct Installed {
     pub done: Vec<Done>,
-    /// Somebody else owns the hooks: what a person has to add there.
+    /// Another program owns the hooks: what a person has to add there.
     pub manager: Option<Manager>,
 }
 
-/// Installs what can be installed. `beside`: also where a manager owns the other hooks, those it leaves alone.
+/// Installs what can be installed. `beside`: where a manager owns the other hooks, also those it does not handle.
 pub fn install(ctx: &Context, program: &Path, beside: bool) -> Result<Installed> {
     human(ctx, "install hooks")?;
     let board = ctx.read(&Needs::Nothing)?.board;
     let place = place::find(ctx)?;
-    let wanted =
-        format!("hooks were asked for on {}; `liza hooks uninstall` takes them back\n", ctx.now.wall);
+    let wanted = format!("hooks were asked for on {}; `liza hooks uninstall` removes them\n", ctx.now.wall);
     ctx.machine.want_hooks(&wanted)?;
     let hooks: Vec<Hook> = match &place.manager {
         None => Hook::ALL.to_vec(),
@@ -83,13 +82,13 @@ fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done> {
             None => done("there already"),
         };
     }
-    // A link leads to somebody's own file, and what git does not run must not begin to run.
+    // A link leads to a person's own file, and a file that git does not run must not start to run.
     let executable = mode & 0o100 != 0;
     if let Some(text) = text.filter(|_| executable)
         && let Some(with) = script::with_block(&text, hook, facts, Then::Rest)
     {
         write(&path, &with, mode)?;
-        return done("added to the hook that was there");
+        return done("added to the existing hook");
     }
     let kept = kept(&path);
     match fs::symlink_metadata(&kept) {
@@ -99,14 +98,14 @@ fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done> {
             return Err(failure!(ErrorCode::RefusedHook, "{} stands in the way", kept.display())
                 .hint("look at it and move it away, then install again; nothing was changed"));
         }
-        // First the new file under another name: at no moment is there no hook where there was one.
+        // First the new file under another name: an existing hook is never missing, not even briefly.
         Err(_) => fs::hard_link(&path, &kept)
             .or_else(|_| fs::rename(&path, &kept))
             .map_err(|error| Failure::io("keep", &path, &error))?,
     }
     alias(&path, &meta)?;
     write(&path, &script::whole_before_kept(hook, facts), 0o755)?;
-    done("put before the hook that was there")
+    done("runs before the existing hook")
 }
 
 /// A kept link can still be run under its own name.
@@ -127,7 +126,7 @@ fn alias(path: &Path, meta: &fs::Metadata) -> Result<()> {
     }
 }
 
-/// What a file says that is one and holds text.
+/// The text of a regular file, if it is UTF-8.
 fn text_of(path: &Path, meta: &fs::Metadata) -> Option<String> {
     let bytes = meta.is_file().then(|| fs::read(path).ok()).flatten()?;
     String::from_utf8(bytes).ok()
@@ -139,7 +138,7 @@ fn kept(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Whole or not at all, with its mode.
+/// Written completely or not at all, with its mode.
 fn write(path: &Path, text: &str, mode: u32) -> Result<()> {
     let temp = files::beside(path);
     let _ = fs::remove_file(&temp);
@@ -153,10 +152,10 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<()> {
     Ok(files::sync_parent(path)?)
 }
 
-/// Takes every block away again, wherever git looks now and where it looks by default. Others' hooks come back as they
+/// Removes every block, from git's present and default hook directories. Other programs' hooks are restored as they
 /// were.
 pub fn uninstall(ctx: &Context) -> Result<Vec<Done>> {
-    human(ctx, "take hooks away")?;
+    human(ctx, "remove hooks")?;
     let mut dirs = vec![ctx.repo.common_dir.join("hooks")];
     let looked_at = place::find(ctx)?.dir;
     if !dirs.contains(&looked_at) {
@@ -169,7 +168,7 @@ pub fn uninstall(ctx: &Context) -> Result<Vec<Done>> {
                 done.push(Done { hook, path: dir.join(hook.name()), what });
             }
         }
-        // Only what is empty goes; `init` of git makes it with samples.
+        // Only an empty directory is removed; `git init` makes it with samples.
         for empty in [dir.join(ALIASES), dir.clone()] {
             let above = empty.parent().unwrap_or(&empty);
             let _ = host::place::Place::at(above, &empty).map(|place| place.remove_empty());
@@ -184,7 +183,7 @@ fn take(path: &Path) -> Result<Option<String>> {
     let Ok(meta) = fs::symlink_metadata(path) else { return Ok(None) };
     let Some(text) = text_of(path, &meta).filter(|text| script::has_block(text)) else { return Ok(None) };
     let rest = script::without_block(&text);
-    let failed = |error: &std::io::Error| Failure::io("take the block out of", path, error);
+    let failed = |error: &std::io::Error| Failure::io("remove the block from", path, error);
     let kept = kept(path);
     let is_kept = fs::symlink_metadata(&kept).is_ok();
     if let (Some(dir), Some(name)) = (path.parent(), path.file_name()) {
@@ -192,7 +191,7 @@ fn take(path: &Path) -> Result<Option<String>> {
     }
     if is_kept && script::is_only_ours(&rest) {
         fs::rename(&kept, path).map_err(|error| failed(&error))?;
-        return Ok(Some("the hook that was there is back".to_owned()));
+        return Ok(Some("the earlier hook is restored".to_owned()));
     }
     if script::is_only_ours(&rest) {
         fs::remove_file(path).map_err(|error| failed(&error))?;
@@ -200,9 +199,9 @@ fn take(path: &Path) -> Result<Option<String>> {
     }
     write(path, &rest, meta.permissions().mode() & 0o7777)?;
     Ok(Some(if is_kept {
-        // Somebody wrote into our file: two hooks, and only their owner can make one of them.
-        format!("the block is out; your earlier hook is in {}, and no longer runs", kept.display())
+        // A person wrote into liza's file: now there are two hooks, and only their owner can merge them.
+        format!("the block is removed; your earlier hook is in {}, and no longer runs", kept.display())
     } else {
-        "the block is out".to_owned()
+        "the block is removed".to_owned()
     }))
 }

@@ -1,4 +1,4 @@
-//! What a hook answers when git asks. Reads only: nothing is staged, locked or changed, whatever the answer.
+//! A hook's answer to git. Reads only: stages, locks and changes nothing, whatever the answer.
 
 use super::super::branches::is_private;
 use super::super::worktrees::task_of;
@@ -8,16 +8,16 @@ use crate::flow::prelude::*;
 use crate::git::repo;
 use crate::store::WORKTREES;
 
-/// What git told the hook, and what its environment says about who acts.
+/// What git passed to the hook, and the caller's identity from its environment.
 #[derive(Debug, Default)]
 pub struct Asked {
     pub args: Vec<String>,
     pub stdin: String,
-    /// The branch to guard, as the hook's own file has it.
+    /// The guarded branch, as written in the hook's own file.
     pub branch: Option<String>,
-    /// Where git stands: the top of a worktree, or the git directory.
+    /// Git's current directory: the top of a worktree, or the git directory.
     pub cwd: PathBuf,
-    /// The index that would be committed, if it is not the usual one.
+    /// The index to be committed, if it is not the usual one.
     pub index: Option<OsString>,
     pub agent: Option<AgentId>,
     /// None if the agent shows no token: git's children do not inherit it from liza.
@@ -42,14 +42,15 @@ fn reference_transaction(ctx: &Context, asked: &Asked) -> Result<()> {
     moves(ctx, asked, &mut deleted).map_err(|mut failure| {
         if let Some(taken) = taken_by_rename(ctx).filter(|_| deleted) {
             failure.message.push_str(&format!(
-                "; git was renaming a branch onto it and has taken that one away already: it was at {taken}, and `git branch NAME {taken}` brings it back"
+                "; git was renaming a branch onto it and has already removed that branch: it was at {taken}, and `git branch NAME {taken}` brings it back"
             ));
         }
         failure
     })
 }
 
-/// Asks the board only about what would move the branch: git's own housekeeping works while it cannot be read.
+/// Checks only moves of the guarded branch against the board: git's own housekeeping works while the board cannot be
+/// read.
 fn moves(ctx: &Context, asked: &Asked, deleted: &mut bool) -> Result<()> {
     let mut board = None;
     let branch = match &asked.branch {
@@ -68,7 +69,7 @@ fn moves(ctx: &Context, asked: &Asked, deleted: &mut bool) -> Result<()> {
                 .hint("`liza doctor` says whether this git is too new or too old"));
         };
         *deleted = new == Wanted::Zero;
-        // Git names no old value when it is forced, so the branch is looked up.
+        // Git passes no old value with --force, so the branch is looked up.
         let current = ctx.query()?.head_of_branch(&branch)?;
         let packed = packed(&ctx.repo.common_dir, &refname);
         let update = BranchUpdate { old, new, current, packed };
@@ -85,8 +86,9 @@ fn moves(ctx: &Context, asked: &Asked, deleted: &mut bool) -> Result<()> {
     Ok(())
 }
 
-/// Where a branch was that git is renaming: it goes before its new name is free, and git does not bring it back when
-/// that is refused. Its log stands under this name meanwhile, and is left there by a rename that was refused before.
+/// The former commit of a branch that git is renaming: git removes it before its new name is free, and does not
+/// restore it when that is refused. Its reflog is under this name meanwhile, and an earlier refused rename leaves it
+/// there.
 fn taken_by_rename(ctx: &Context) -> Option<CommitId> {
     use std::os::unix::fs::MetadataExt;
     const FRESH: i64 = 60;
@@ -99,9 +101,9 @@ fn taken_by_rename(ctx: &Context) -> Option<CommitId> {
     CommitId::new(log.lines().last()?.split(' ').nth(1)?).ok()
 }
 
-/// What the file of packed refs says of a branch, unless somebody is changing that file.
+/// The commit of a branch in the packed refs file, unless a process is changing that file.
 ///
-/// A deletion holds its lock while the hook runs; taking away a loose file that is packed does not.
+/// A deletion holds the file's lock while the hook runs; removing the loose file of a packed ref does not.
 fn packed(common_dir: &Path, refname: &str) -> Option<CommitId> {
     const PATIENCE: Duration = Duration::from_millis(500);
     let lock = common_dir.join("packed-refs.lock");
@@ -112,7 +114,7 @@ fn packed(common_dir: &Path, refname: &str) -> Option<CommitId> {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    let text = fs::read_to_string(common_dir.join("packed-refs")).ok()?;
+    let text = host::plain_text(&common_dir.join("packed-refs")).ok()?;
     let line = text.lines().find(|line| line.split_once(' ').is_some_and(|(_, name)| name == refname))?;
     CommitId::new(line.split(' ').next()?).ok()
 }
@@ -150,7 +152,7 @@ fn site(ctx: &Context, asked: &Asked) -> Result<(Site, PathBuf)> {
 
 fn sealed(worktree: &str) -> Failure {
     failure!(Code::Sealed, "`{worktree}` only shows a commit; nothing is committed there")
-        .hint("say what you found with `liza review reject …`; changes belong to the task's own worktree")
+        .hint("report what you found with `liza review reject …`; changes belong to the task's own worktree")
 }
 
 fn pre_commit(ctx: &Context, asked: &Asked) -> Result<()> {
@@ -169,7 +171,7 @@ fn pre_commit(ctx: &Context, asked: &Asked) -> Result<()> {
             if let Err(failure) = valid_board(ctx)
                 && failure.code != ErrorCode::UsageNoBoard
             {
-                // An agent has no business here, and does not get past a broken board by coming here.
+                // An agent may not commit here, and a broken board does not change that.
                 let is_agent = asked.agent.is_some()
                     || ctx.store.read(&Needs::Nothing).is_ok_and(|snapshot| {
                         snapshot.board.identify(&ctx.credentials).is_ok_and(|actor| !actor.is_human())
@@ -188,7 +190,7 @@ fn pre_commit(ctx: &Context, asked: &Asked) -> Result<()> {
     let world = World::default();
     let call = Call::new(who(ctx, &board, asked, &task)?, &ctx.now, &world);
     let epoch = epoch_of(asked, &task);
-    // In a merge only what git would not have made of it by itself is the caller's own change.
+    // In a merge only what git would not have produced by itself is the caller's own change.
     let mut touched = Vec::new();
     if let Some(other) = content::merge_head(&top)? {
         let (MergeTree::Clean(merged) | MergeTree::Conflict { tree: merged, .. }) =
@@ -214,7 +216,7 @@ fn valid_board(ctx: &Context) -> Result<Board> {
     }
 }
 
-/// The paths that would be committed, compared with the other side in a merge.
+/// The paths to be committed, compared with the other side in a merge.
 fn staged(top: &Path, asked: &Asked) -> Result<Vec<String>> {
     let against = match content::merge_head(top)? {
         Some(other) => other.as_str().to_owned(),
@@ -239,12 +241,12 @@ fn staged_against(top: &Path, asked: &Asked, against: &str) -> Result<Vec<String
     Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
-/// Who commits. Whoever says nothing is taken for the holder, and a name without a token is believed: tools scrub the
-/// environment of what they run, and git's children never get the token from liza. A hook is an early word, not the
-/// judge; but whoever says another name, or shows a token that is not valid, is told.
+/// Identifies the committer. A caller without a name counts as the holder, and a name without a token is accepted:
+/// tools clear the environment of what they run, and git's children never get the token from liza. A hook warns early
+/// and is not the final check; but another name, or an invalid token, is refused.
 fn who(ctx: &Context, board: &Board, asked: &Asked, task: &TaskId) -> Result<Actor> {
-    // What runs below a runner is its agent, with or without a name. A hook is always started by git, for which no agent may
-    // change the board; here nothing is changed.
+    // A descendant of a runner is its agent, with or without a name. Git starts every hook, and below git no agent
+    // may change the board; this changes nothing.
     if let Credentials::Descendant { of, .. } = &ctx.credentials
         && !of.gate
         && let Some((id, agent)) = board.runs_under(&of.ancestors)
@@ -276,10 +278,10 @@ fn epoch_of(asked: &Asked, task: &TaskId) -> Option<u64> {
     asked.claim.as_ref().filter(|(claimed, _)| claimed == task).map(|(_, epoch)| *epoch)
 }
 
-/// Trailers that only liza writes; verify and people read them as its word.
+/// Trailers that only liza writes; verify and people rely on them.
 const OWN_TRAILERS: [&str; 3] = ["liza-task:", "liza-gates:", "liza-advance:"];
 
-/// Runs for merges too, for which git asks no pre-commit hook.
+/// Runs for merges too, for which git runs no pre-commit hook.
 fn commit_msg(ctx: &Context, asked: &Asked) -> Result<()> {
     if let Some(file) = asked.args.first() {
         let path = asked.cwd.join(file);
@@ -292,7 +294,7 @@ fn commit_msg(ctx: &Context, asked: &Asked) -> Result<()> {
                 ErrorCode::RefusedTrailer,
                 "the message has a line `{trailer} …`, which only liza's own merges carry"
             )
-            .hint("take that line out of the message"));
+            .hint("remove that line from the message"));
         }
     }
     let (task, worktree) = match site(ctx, asked)?.0 {
@@ -324,7 +326,7 @@ fn pre_push(ctx: &Context, asked: &Asked) -> Result<()> {
         let [local, id, remote, _] = words.as_slice() else { continue };
         let Ok(commit) = CommitId::new(id) else { continue };
         if id.bytes().all(|byte| byte == b'0') {
-            // Taking a branch away over there publishes nothing.
+            // Deleting a branch on the remote publishes nothing.
             continue;
         }
         let named = [local, remote].into_iter().find(|name| unreviewed(name)).map(|name| (*name).to_owned());
@@ -341,7 +343,7 @@ fn pre_push(ctx: &Context, asked: &Asked) -> Result<()> {
     Ok(())
 }
 
-/// The task branch that commit is the head of, if it has not landed: `HEAD:main` hides its name.
+/// The task branch whose head is that commit, if it has not landed: `HEAD:main` hides its name.
 fn head_of_task(ctx: &Context, board: &Board, commit: &CommitId) -> Result<Option<String>> {
     let branches = refs::list(&ctx.repo, "refs/heads/task")?;
     let Some((name, _)) = branches.into_iter().find(|(_, at)| at == commit) else { return Ok(None) };

@@ -1,8 +1,8 @@
-//! Git hooks: the earliest word about what submit and merge would refuse anyway, and the guard of the integration
+//! Git hooks: an early warning about what submit and merge would refuse anyway, and the guard of the integration
 //! branch against moves by hand.
 //!
-//! `script` is what stands in the hook files, `place` finds out who owns them, `install` puts it there and takes it away,
-//! `status` asks git whether it fires, `judge` answers when it does.
+//! `script` is the text of the hook files, `place` finds their owner, `install` installs and removes it, `status`
+//! asks git whether it runs, `judge` answers when it does.
 
 pub mod install;
 pub mod judge;
@@ -14,7 +14,7 @@ pub mod status;
 use crate::board::names::{Named, named};
 use crate::flow::prelude::*;
 
-/// The hooks liza takes part in.
+/// The hooks that liza uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hook {
@@ -36,7 +36,7 @@ impl Hook {
         }
     }
 
-    /// Whether git writes to its standard input what it is about.
+    /// Whether git writes details to its standard input.
     fn is_fed(self) -> bool {
         matches!(self, Self::PrePush | Self::ReferenceTransaction)
     }
@@ -56,11 +56,11 @@ impl std::str::FromStr for Hook {
     }
 }
 
-/// Set to the name of a file, it makes every hook write its own name there and refuse: how `hooks status` finds out
-/// whether git runs them. It cannot be used to get past one.
+/// Set to a file name, it makes every hook write its own name there and refuse: this is how `hooks status` checks
+/// whether git runs them. It cannot be used to bypass a hook.
 pub const PROBE: &str = "LIZA_HOOK_PROBE";
 /// Seconds a hook may take.
 pub const TIMEOUT: &str = "LIZA_HOOK_TIMEOUT";
 pub const DEFAULT_TIMEOUT: u64 = 10;
-/// How a hook ends that was only asked whether it is there.
+/// The exit code of a hook that was only probed.
 pub const PROBED: u8 = 86;

@@ -1,29 +1,29 @@
-//! Where git looks for hooks, and whether that place is somebody else's.
+//! Git's hook directory, and whether another program owns it.
 
 use super::Hook;
 use crate::flow::prelude::*;
 
-/// Where git looks, and who keeps house there.
+/// Git's hook directory and its owner.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub dir: PathBuf,
     pub manager: Option<Manager>,
-    /// Every worktree looks in this same directory.
+    /// Whether every worktree uses this directory.
     pub is_shared: bool,
 }
 
-/// A program or a setting that owns the hooks: liza puts nothing there.
+/// A program or a setting that owns the hooks: liza installs nothing there.
 #[derive(Debug, Clone)]
 pub struct Manager {
     pub name: &'static str,
     pub why: String,
     /// What a person adds, and where.
     pub lines: String,
-    /// Hooks this manager knows nothing about, so that a file beside its own would not be in its way.
+    /// Hooks that this manager does not handle, so that a file of liza's would not disturb it.
     pub leaves: Vec<Hook>,
 }
 
-/// Where git looks from the main checkout.
+/// The hook directory as seen from the main checkout.
 pub fn find(ctx: &Context) -> Result<Place> {
     let dir = seen_from(ctx.root())?;
     let manager = manager(&dir, ctx.root(), &ctx.repo.common_dir);
@@ -31,7 +31,7 @@ pub fn find(ctx: &Context) -> Result<Place> {
     Ok(Place { dir, manager, is_shared: !relative })
 }
 
-/// Where git looks from some checkout: a relative `core.hooksPath` means another place in each.
+/// The hook directory as seen from a checkout: a relative `core.hooksPath` is different in each.
 pub fn seen_from(checkout: &Path) -> Result<PathBuf> {
     let text = Git::acting(checkout, "rev-parse").args(["--git-path", "hooks"]).run_line()?;
     Ok(checkout.join(text))
@@ -63,7 +63,7 @@ fn manager(dir: &Path, root: &Path, common_dir: &Path) -> Option<Manager> {
     })
 }
 
-/// What tells a manager's own files.
+/// How to recognize a manager's own files.
 const MARKS: [(&str, &str); 5] = [
     ("lefthook", "lefthook"),
     ("husky", "husky"),
@@ -77,7 +77,7 @@ fn owner_of_files(dir: &Path) -> Option<Manager> {
     let mut names: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     names.sort();
     for path in names.iter().filter(|path| path.extension().is_none_or(|ending| ending != "sample")) {
-        let Ok(bytes) = fs::read(path) else { continue };
+        let Ok(bytes) = host::read_plain(path) else { continue };
         let text =
             super::script::without_block(&String::from_utf8_lossy(&bytes[..bytes.len().min(64 * 1024)]));
         let Some((name, _)) = MARKS.iter().find(|(_, mark)| text.contains(mark)) else { continue };

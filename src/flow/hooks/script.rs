@@ -1,5 +1,5 @@
-//! The text of a hook: a marked block of plain shell that asks `liza hooks run`, and stands before whatever else the file
-//! holds. Pure.
+//! The text of a hook: a marked block of plain shell that runs `liza hooks run`, before anything else in the file.
+//! Pure.
 
 use super::{DEFAULT_TIMEOUT, Hook, PROBE, PROBED, TIMEOUT};
 
@@ -9,32 +9,32 @@ const END: &str = "# <<< liza hooks <<<";
 const SHEBANG: &str = "#!/bin/sh\n";
 /// Where a hook that cannot hold the block itself is kept, beside it.
 pub const KEPT: &str = ".before-liza";
-/// Where a kept link has its own name again: programs that many hooks link to tell by it which one they are.
+/// Where a kept link has its own name again: programs that many hooks link to recognize the hook by that name.
 pub const ALIASES: &str = "before-liza";
 
-/// What the block goes on to, beside the rest of its own file.
+/// What runs after the block, beside the rest of its own file.
 #[derive(Debug, Clone, Copy)]
 pub enum Then {
     Rest,
     Kept,
 }
 
-/// What the block needs to know when liza itself cannot be asked.
+/// What the block needs to know when liza itself cannot be run.
 #[derive(Debug)]
 pub struct Facts<'a> {
-    /// The program to ask, absolute.
+    /// The program to run, absolute.
     pub program: &'a str,
     pub integration_branch: &'a str,
 }
 
-/// Whether the block stands in this text.
+/// Whether this text contains the block.
 pub fn has_block(text: &str) -> bool {
     text.lines().any(|line| line == BEGIN)
 }
 
-/// The file with the block as its first act, or none if this is no shell script that could hold it.
+/// The file with the block first, or none if this is no shell script that could hold it.
 ///
-/// After the first line, so that an early `exit` or `exec` of the owner's cannot skip it. Whatever stood there stays, byte
+/// After the first line, so that an early `exit` or `exec` of the owner cannot skip it. All other text stays, byte
 /// for byte.
 pub fn with_block(text: &str, hook: Hook, facts: &Facts, then: Then) -> Option<String> {
     let clean = without_block(text);
@@ -45,29 +45,29 @@ pub fn with_block(text: &str, hook: Hook, facts: &Facts, then: Then) -> Option<S
             }
             (format!("{first}\n"), rest)
         }
-        // Without a newline at its end the line could not be told apart from the block again.
+        // Without a newline at its end the line could not be separated from the block again.
         None if clean.starts_with("#!") => return None,
         // Git runs a file without an interpreter line with `sh`.
         _ => (String::new(), clean.as_str()),
     };
-    // Shell only to begin with: the rest is another language's, which would stumble over the block.
+    // It only starts as shell: the rest is another language, which would fail on the block.
     if rest.lines().take(10).any(|line| line.contains("exec") && line.contains("$0")) {
         return None;
     }
     Some(format!("{first}{}{rest}", block(hook, facts, then)))
 }
 
-/// A file of our own.
+/// A file of liza's own.
 pub fn whole(hook: Hook, facts: &Facts) -> String {
     format!("{SHEBANG}{}", block(hook, facts, Then::Rest))
 }
 
-/// A file of our own that goes on to the one kept beside it.
+/// A file of liza's own that continues with the kept one.
 pub fn whole_before_kept(hook: Hook, facts: &Facts) -> String {
     format!("{SHEBANG}{}", block(hook, facts, Then::Kept))
 }
 
-/// The text without the block: what stood there before.
+/// The text without the block: the original.
 pub fn without_block(text: &str) -> String {
     let Some(start) = text.find(BEGIN) else { return text.to_owned() };
     let Some(length) = text[start..].find(END) else { return text.to_owned() };
@@ -76,7 +76,7 @@ pub fn without_block(text: &str) -> String {
     format!("{}{}", &text[..start], &text[end..])
 }
 
-/// Whether nothing is left of a file but what [`whole`] brought.
+/// Whether only text of [`whole`] is left of a file.
 pub fn is_only_ours(without_block: &str) -> bool {
     without_block == SHEBANG
 }
@@ -94,7 +94,7 @@ fn is_shell(shebang: &str) -> bool {
     program.is_some_and(|program| ["sh", "bash", "dash", "ksh", "zsh", "ash"].contains(&program.as_str()))
 }
 
-/// A text as one word of the shell.
+/// A text, quoted as one shell word.
 fn word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
@@ -164,7 +164,7 @@ if [ -x "$0{KEPT}" ]; then exec "$0{KEPT}" "$@"; fi
     format!("{head}{body}{tail}{END}\n")
 }
 
-/// The guard of the branch. Without an answer only what leaves the branch where it is may pass, so that git's own
+/// Guards the branch. Without an answer only updates that leave the branch unchanged may pass, so that git's own
 /// housekeeping works: the same rule as the board's, in shell.
 fn guard(reference: &str, at_end: &str, refused: &str, feed_on: &str) -> String {
     format!(
@@ -215,7 +215,7 @@ mod tests {
     const FACTS: Facts<'static> = Facts { program: "/opt/it's here/liza", integration_branch: "integration" };
 
     #[test]
-    fn what_stood_there_comes_back_byte_for_byte() {
+    fn original_hook_is_restored_byte_for_byte() {
         for text in [
             "#!/bin/sh\necho mine\n",
             "#!/bin/sh\necho mine",
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_block_is_left_alone() {
+    fn damaged_block_is_left_alone() {
         let with = with_block("#!/bin/sh\nmine\n", Hook::PreCommit, &FACTS, Then::Rest).unwrap();
         let cut = with.replace(END, "");
         assert_eq!(without_block(&cut), cut);

@@ -1,4 +1,4 @@
-//! Whether the hooks fire: git is asked to run them, nothing is guessed.
+//! Whether the hooks run: git is made to run them, nothing is guessed.
 
 use super::place::{self, Place};
 use super::{Hook, PROBE, script};
@@ -15,13 +15,13 @@ pub struct HookStatus {
 
 #[derive(Debug, Clone, Serialize)]
 pub struct HooksStatus {
-    /// Every hook fires.
+    /// Whether every hook runs.
     pub active: bool,
-    /// A person asked for them.
+    /// Whether a person asked for them.
     pub wanted: bool,
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub directory: PathBuf,
-    /// Who owns the place, if it is not ours to write in.
+    /// The owner of the directory, if liza may not write there.
     pub manager: Option<&'static str>,
     pub hooks: Vec<HookStatus>,
     /// What to add, and where.
@@ -44,7 +44,7 @@ pub fn status(ctx: &Context) -> Result<HooksStatus> {
     })
 }
 
-/// The main checkout and a few worktrees of tasks: commits are made there, too.
+/// The main checkout and a few worktrees of tasks: commits are made there too.
 fn checkouts(ctx: &Context) -> Vec<PathBuf> {
     const ASKED: usize = 3;
     let mut all = vec![ctx.root().to_owned()];
@@ -58,7 +58,7 @@ fn checkouts(ctx: &Context) -> Vec<PathBuf> {
     all
 }
 
-/// Active where it fires in every checkout.
+/// Active if it runs in every checkout.
 fn everywhere(ctx: &Context, place: &Place, checkouts: &[PathBuf], hook: Hook) -> HookStatus {
     let mut first = None;
     for checkout in checkouts {
@@ -69,7 +69,7 @@ fn everywhere(ctx: &Context, place: &Place, checkouts: &[PathBuf], hook: Hook) -
         first = first.or(Some(found));
     }
     match first {
-        // Worktrees that are not made yet will see only what is committed.
+        // Future worktrees will have only committed files.
         Some(found) if !place.is_shared && !committed(ctx, &found.path) => HookStatus {
             active: false,
             detail:
@@ -87,33 +87,33 @@ fn committed(ctx: &Context, path: &Path) -> bool {
     git.output().is_ok_and(|output| output.status.success())
 }
 
-/// Runs the hook as git would, in a way that makes it say its name and do nothing else.
+/// Runs the hook as git would, in a way that makes it only print its name.
 fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatus {
     let dir = place::seen_from(checkout).unwrap_or_else(|_| place.dir.clone());
     let path = dir.join(hook.name());
-    let told = |active: bool, detail: &str| HookStatus {
+    let status = |active: bool, detail: &str| HookStatus {
         hook,
         active,
         path: path.clone(),
         detail: detail.to_owned(),
     };
     if fs::symlink_metadata(&path).is_err() {
-        return told(false, "there is no such hook where git looks");
+        return status(false, "there is no such hook where git looks");
     }
-    // What does not ask liza is somebody's own: firing it would run their checks, and settle nothing.
-    let text = fs::read(&path).unwrap_or_default();
+    // A hook that does not call liza is a person's own: running it would run their checks, and prove nothing.
+    let text = host::read_plain(&path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     if !asks(&text, hook) && !script::has_block(&text) {
         return match configured(ctx, place, hook) {
-            // Their program runs everything it has, and some of it changes files.
+            // The manager runs everything it has, and some of it changes files.
             Some(file) => {
-                told(true, &format!("{file} asks liza (not fired: that would run everything else, too)"))
+                status(true, &format!("{file} asks liza (not fired: that would run everything else, too)"))
             }
-            None => told(false, "the hook there does not ask liza"),
+            None => status(false, "the hook there does not ask liza"),
         };
     }
     let Ok(note) = tempfile::NamedTempFile::new() else {
-        return told(false, "no temporary file for the probe");
+        return status(false, "no temporary file for the probe");
     };
     let mut git = Git::acting(checkout, "hook").arg("run").arg("--ignore-missing");
     if hook.is_fed() {
@@ -126,15 +126,15 @@ fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatu
     let ran = git.env(PROBE, note.path()).output();
     let said = fs::read_to_string(note.path()).unwrap_or_default();
     match ran {
-        Err(error) => told(false, &format!("git could not run it: {error}")),
-        Ok(_) if said.lines().any(|line| line == hook.name()) => told(true, "git runs it"),
+        Err(error) => status(false, &format!("git could not run it: {error}")),
+        Ok(_) if said.lines().any(|line| line == hook.name()) => status(true, "git runs it"),
         Ok(_) => {
-            told(false, "git runs it, but it does not ask liza; or it is not executable, or fails before")
+            status(false, "git runs it, but it does not ask liza; or it is not executable, or fails before")
         }
     }
 }
 
-/// Whether a script calls `liza hooks run` for this hook, by whatever path.
+/// Whether a script calls `liza hooks run` for this hook, by any path.
 fn asks(text: &str, hook: Hook) -> bool {
     let call = format!(" hooks run {}", hook.name());
     text.lines().any(|line| {
@@ -143,7 +143,7 @@ fn asks(text: &str, hook: Hook) -> bool {
     })
 }
 
-/// The file of a manager's configuration that asks liza for this hook.
+/// The manager's configuration file that calls liza for this hook.
 fn configured(ctx: &Context, place: &Place, hook: Hook) -> Option<String> {
     let own = format!(".husky/{}", hook.name());
     let files: &[&str] = match place.manager.as_ref()?.name {
@@ -156,7 +156,8 @@ fn configured(ctx: &Context, place: &Place, hook: Hook) -> Option<String> {
         _ => &[],
     };
     let named = |file: &&&str| {
-        fs::read(ctx.root().join(file)).is_ok_and(|bytes| asks(&String::from_utf8_lossy(&bytes), hook))
+        host::read_plain(&ctx.root().join(file))
+            .is_ok_and(|bytes| asks(&String::from_utf8_lossy(&bytes), hook))
     };
     files.iter().find(named).map(|file| (*file).to_owned())
 }

@@ -1,30 +1,30 @@
-//! What the gates say about a merge, and whose doing it is when they say no.
+//! Gate results on a merge, and what caused a failure.
 
 use super::super::gates::{Question, judge};
 use super::super::moved::integration_was_moved;
 use crate::flow::prelude::*;
 
-/// What came of asking.
+/// The result of the gates.
 pub enum Judged {
     Green(GateReport),
-    /// The merge brings in what is red: the head it would stand on passes that gate.
+    /// The merge brings in the failure: integration's head passes that gate.
     Red(GateReport),
 }
 
-/// Asks the gates about the merged tree. When one does not pass it is asked about the head alone as well: a task is not
-/// sent back for what somebody else broke, nor for a machine on which the gate cannot run at all.
+/// Runs the gates on the merged tree. A gate that does not pass also runs on the head alone: a task is not sent back
+/// for another task's failure, nor for a machine on which the gate cannot run at all.
 pub fn merged(ctx: &Context, task: &TaskId, onto: &CommitId, commit: &CommitId) -> Result<Judged> {
     let report = judge(ctx, &Question { task: Some(task), ..Question::new(Moment::Merge, commit) })?;
     let Some((gate, lacking)) = report.lacking() else { return Ok(Judged::Green(report)) };
     let only = [gate.to_owned()];
-    // What it said of the head at another time is no answer to whether it can run now.
+    // An earlier result on the head does not show whether the gate can run now.
     let fresh = lacking == Lacking::CouldNotRun;
     let alone = judge(ctx, &Question { only: Some(&only), fresh, ..Question::new(Moment::Merge, onto) })?;
     match alone.result(gate).map(|result| result.status) {
         Some(GateStatus::Fail) => Err(red_head(ctx, &alone)),
         Some(GateStatus::Pass) => Ok(Judged::Red(report)),
         Some(GateStatus::CouldNotRun) | None => {
-            // It says nothing about the work, so the work stays approved.
+            // That says nothing about the work, so the work stays approved.
             report.check(commit, "merge")?;
             alone.check(onto, "merge")?;
             Ok(Judged::Red(report))
@@ -32,13 +32,13 @@ pub fn merged(ctx: &Context, task: &TaskId, onto: &CommitId, commit: &CommitId) 
     }
 }
 
-/// A head that liza did not put there is nothing to merge onto: a person has to look at it. Its gates are asked first, so
-/// that whoever looks knows.
+/// Refuses to merge onto a head that liza did not make: a person has to look at it. Its gates run first, so that the
+/// person knows the result.
 pub fn not_foreign(ctx: &Context) -> Result<()> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let Some(evidence) = integration_was_moved(ctx, &board)? else { return Ok(()) };
     let Some(head) = &evidence.to else { return Ok(()) };
-    ctx.narrate(format!("{}; its gates are asked first", evidence.told()));
+    ctx.narrate(format!("{}; liza runs its gates first", evidence.told()));
     let report = judge(ctx, &Question::new(Moment::Merge, head))?;
     if report.lacking().is_some_and(|(_, why)| why == Lacking::Failed) {
         return Err(red_head(ctx, &report));
@@ -47,7 +47,7 @@ pub fn not_foreign(ctx: &Context) -> Result<()> {
         .map_err(|failure| failure.detail("gates", serde_json::to_value(&report.results).unwrap_or_default()))
 }
 
-/// Puts it on record that integration itself is red, and says how to go on.
+/// Records that integration itself is red, and says how to continue.
 pub fn red_head(ctx: &Context, report: &GateReport) -> Failure {
     let branch = ctx
         .store
@@ -61,7 +61,7 @@ pub fn red_head(ctx: &Context, report: &GateReport) -> Failure {
         None => Default::default(),
     };
     if let Err(error) = ctx.commit_as_liza(JudgeIntegration { gates: report.clone() }) {
-        ctx.narrate(format!("that integration is red could not be put on record: {error}"));
+        ctx.narrate(format!("liza could not record that integration is red: {error}"));
     }
     let about = ctx.query().ok().and_then(|query| query.commit_info(&report.commit).ok());
     let whose = about.map_or(String::new(), |about| {
@@ -71,7 +71,7 @@ pub fn red_head(ctx: &Context, report: &GateReport) -> Failure {
     failure!(ErrorCode::GateIntegrationRed, "`{branch}` itself is red: gate `{gate}` fails on its head {}{whose}: {reason}; nothing is merged onto it",
             report.commit.short())
     .hint(format!(
-        "{read}bring a commit that mends it with `liza integration advance REV --reason …`, or merge a task that does; what is approved stays approved"
+        "{read}bring a commit that fixes it with `liza integration advance REV --reason …`, or merge a task that does; what is approved stays approved"
     ))
     .detail("gate", gate)
     .detail("log", log)

@@ -1,12 +1,12 @@
-//! Merging: at object level, never in a checkout; the branch moves only by compare-and-swap, and only to the very
-//! commit that was tested.
+//! Merging: at object level, never in a checkout; the branch moves only by compare-and-swap, and only to exactly
+//! the commit that was tested.
 //!
 //!  a  intent on the board;
-//!  b  merged tree and commit as objects, author and date from the intent so that a redo gives the same id, pinned;
+//!  b  merged tree and commit as objects, author and date from the intent so that a repeat gives the same id, pinned;
 //!  c  gates on exactly that commit, in a private worktree;
 //!  d  the move (old, new) recorded in the intent, under the lock;
 //!  e  compare-and-swap of the branch; if its head has moved, back to b;
-//!  f  sync what was made, and look whether the patch is in the branch;
+//!  f  sync the merge, and check that the patch is in the branch;
 //!  g  outcome on the board.
 
 mod judged;
@@ -25,9 +25,9 @@ use crate::policy::schedule::{merge_order, needed_for_reviews};
 use crate::store::lock::SideLock;
 pub use judged::red_head;
 
-/// How often a merge is made anew because the branch moved underneath.
+/// How often a merge is repeated because the branch moved.
 const TRIES: usize = 8;
-/// How long to wait for another's merge: its gates may take their time.
+/// How long to wait for another process's merge: its gates may take long.
 const MERGE_PATIENCE: Duration = Duration::from_secs(3600);
 
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ pub struct MergeOptions {
     pub resolved: Option<CommitId>,
 }
 
-/// What became of a merge, as the command answers it.
+/// The result of a merge, as the command answers it.
 pub struct Merged {
     pub end: MergeEnd,
     pub revision: u64,
@@ -77,28 +77,28 @@ fn merge_alone(ctx: &Context, task: &TaskId, options: &MergeOptions, _: &SideLoc
         if let Some(step) = moved_all_the_same(ctx, id) {
             return after_the_move(&step, failure);
         }
-        // Nothing was moved: the task goes back to what it was. If this fails too, the next command does it.
+        // Nothing was moved: the task returns to its former status. If this fails too, the next command does it.
         let reason = failure.message.clone();
         let _ = ctx.commit_as_liza(CancelMerge { intent: id, owner: owner.clone(), reason });
         failure
     })
 }
 
-/// Whose turn it was, and what came of it.
+/// The task that was first, and the result of its merge.
 pub struct First {
     pub task: TaskId,
     pub merged: Result<Merged>,
 }
 
-/// Merges the first of the queue that is wanted. Which one that is, is seen only when nobody else is merging: whoever
-/// waited may find it merged, or one that is more urgent.
+/// Merges the first wanted task of the queue. It is chosen only when no other process merges: after waiting, it may
+/// be merged already, or another one may be more urgent.
 pub fn merge_first(
     ctx: &Context,
     options: &MergeOptions,
     wanted: impl Fn(&TaskId) -> bool,
 ) -> Result<Option<First>> {
     let alone = one_at_a_time(ctx)?;
-    // What one that died here had landed is approved on the board no longer than until somebody looks.
+    // A task that a dead merge had landed is still APPROVED on the board until a command finishes that merge.
     super::recover::recover(ctx)?;
     let snapshot = ctx.read_with(needed_for_reviews)?;
     let first = merge_order(&snapshot.board).into_iter().map(|task| task.id.clone()).find(|id| wanted(id));
@@ -108,7 +108,7 @@ pub fn merge_first(
     }))
 }
 
-/// Whoever merges has this; a process that dies gives it back.
+/// Acquires the merge lock; the kernel releases it when its process dies.
 fn one_at_a_time(ctx: &Context) -> Result<SideLock> {
     ctx.store.refuse_other_version()?;
     ctx.check_disk()?;
@@ -214,8 +214,8 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
         .hint("merge again when it is quieter; nothing was changed"))
 }
 
-/// Keeps the merge from being collected. False if a collection was faster and took some of it: then the ref leads to less
-/// than the merge, and goes again.
+/// Keeps the merge from being collected. False if a collection was faster and removed parts of it: then the ref,
+/// which leads to an incomplete merge, is removed again.
 fn pinned_whole(ctx: &Context, pin: &str, commit: &CommitId) -> Result<bool> {
     let query = ctx.query()?;
     let pinned = query.pin(pin, commit);
@@ -228,14 +228,14 @@ fn pinned_whole(ctx: &Context, pin: &str, commit: &CommitId) -> Result<bool> {
     Ok(false)
 }
 
-/// Above this a sync of the file system waits for what other programs wrote, such as a large checkout. Below it one sync
-/// of everything is cheaper than one for each object, ref and directory.
+/// Above this a sync of the file system waits for other programs' writes, such as a large checkout. Below it one sync
+/// of everything is cheaper than one per object, ref and directory.
 const MUCH_UNWRITTEN: u64 = 32 * 1024 * 1024;
 
-/// Puts the merge and the refs that lead to it on disk.
+/// Syncs the merge and the refs that lead to it.
 ///
-/// Its parents are there already if they are what was submitted, which submit syncs, and a head of integration that the
-/// board names, which is named only once it is synced. A person's resolution may have come a moment ago.
+/// Its parents are on disk already if they are a submission, which submit syncs, and a head of integration that the
+/// board names, which is named only after a sync. A person's resolution may be new.
 fn sync(ctx: &Context, commit: &CommitId, parents_are_on_disk: bool, refnames: &[&str]) -> Result<()> {
     let waits_for_others = || crate::host::unwritten().is_some_and(|bytes| bytes > MUCH_UNWRITTEN);
     if parents_are_on_disk
@@ -291,10 +291,10 @@ fn merged_tree(ctx: &Context, work: &MergeWork, onto: &CommitId) -> Result<Tree>
         )
         .hint("make the resolution by merging the task's branch, then name that commit"));
     }
-    // What was submitted is checked by its scope; a resolution may hold anything.
+    // A submission was checked against its scope; a resolution may hold anything.
     no_private_paths(ctx, onto, theirs)?;
     no_unnamed_repositories(ctx, onto, theirs)?;
-    // The git program merges and checks out whatever stands under the name of an object.
+    // The git program merges and checks out whatever object has the id, even a forged one.
     ctx.query()?.check_objects(onto, theirs)?;
     match merge_tree(&ctx.repo, onto, theirs)? {
         MergeTree::Clean(tree) => Ok(Tree::Made(tree)),
@@ -340,7 +340,7 @@ fn merge_commit(
     let subject: String =
         title.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).take(100).collect();
     let subject = subject.trim();
-    // The branch moves here only once these have passed on this commit.
+    // The branch moves only after these have passed on this commit.
     let config = ctx.project_config()?;
     let gates: Vec<&str> =
         config.gates.iter().filter(|gate| gate.is_required()).map(|gate| gate.name.as_str()).collect();
@@ -354,7 +354,7 @@ fn merge_commit(
     commit_by(ctx, &who, tree, &[onto.clone(), theirs], &message)
 }
 
-/// The branch contains the merge and with it the very commit that was approved.
+/// Checks that the branch contains the merge and with it exactly the approved commit.
 fn landed(ctx: &Context, branch: &str, work: &MergeWork, commit: &CommitId) -> Result<()> {
     let query = ctx.query()?;
     let head = query.head_of_branch(branch)?;

@@ -1,9 +1,9 @@
-//! One act of oversight: the record and the words that go with it, in one change of the board.
+//! One act of oversight: the record and its messages, in one change of the board.
 
 use crate::board::oversight::{Behaviour, EVIDENCE_CHARS, EVIDENCE_LINES};
 use crate::flow::prelude::*;
 
-/// What is to be done about whom, and why.
+/// What to do about which agent, and why.
 #[derive(Debug)]
 pub struct Word {
     pub agent: AgentId,
@@ -16,30 +16,30 @@ pub struct Word {
     pub severity: Gravity,
     pub confidence: f64,
     pub evidence: Vec<String>,
-    /// What the agent is told.
+    /// The message to the agent.
     pub text: String,
-    /// What a person is asked.
+    /// The question to a person.
     pub question: Option<String>,
     pub bounds: Option<Bounds>,
 }
 
-/// What was put on record.
+/// What was recorded.
 #[derive(Debug)]
 pub struct Ordered {
     pub outcome: Intervened,
     pub revision: u64,
-    /// Nothing where a request is answered again whose record the board has left to the log.
+    /// None if a repeated request's record has left the board for the log.
     pub record: Option<Intervention>,
 }
 
 const NUDGE_PRIORITY: i64 = 50;
 const HALT_PRIORITY: i64 = 100;
-/// What the rule allows: characters of a subject, bytes of a body.
+/// The limits of the rule: characters of a subject, bytes of a body.
 const LONGEST_SUBJECT: usize = 200;
 const LONGEST_BODY: usize = 8 * 1024;
 
 pub fn order(ctx: &Context, word: &Word) -> Result<Ordered> {
-    // Whoever acts within bounds acts by itself: `liza watch` of a person does not act as the person.
+    // The overseer acts in its own name: `liza watch` of a person does not act as the person.
     let committed = match word.bounds {
         Some(_) if ctx.is_human() => ctx.commit_as_liza(intervene(word))?,
         _ => ctx.commit(intervene(word))?,
@@ -50,7 +50,7 @@ pub fn order(ctx: &Context, word: &Word) -> Result<Ordered> {
     Ok(Ordered { outcome, revision, record })
 }
 
-/// Asks first, and changes nothing.
+/// Checks first, and changes nothing.
 pub fn ask(ctx: &Context, board: &Board, word: &Word) -> Result<()> {
     ctx.ask(board, intervene(word))
 }
@@ -92,7 +92,7 @@ fn messages(word: &Word, evidence: &[String]) -> Vec<Draft> {
     match word.action {
         Action::Nudge => vec![to_agent(MessageKind::Nudge, NUDGE_PRIORITY)],
         Action::Halt => {
-            // Nobody plans for the planner but a person.
+            // Only a person may replan for the planner.
             let to = if word.role == Role::planner() { to_person } else { Recipient::Role(Role::planner()) };
             let said = (
                 format!("{} was halted{on}: {what}", word.agent),
@@ -112,10 +112,10 @@ fn messages(word: &Word, evidence: &[String]) -> Vec<Draft> {
     }
 }
 
-/// What the planner is to expect of a halt.
+/// What the planner should expect of a halt.
 fn becomes_of_it(word: &Word) -> String {
     match &word.task {
-        Some(task) if word.role.judges() => format!("The review of {task} is free for somebody else."),
+        Some(task) if word.role.judges() => format!("The review of {task} is free for another reviewer."),
         Some(task) if word.behaviour.is_exhaustion() => {
             format!("Its work is kept and {task} is handed on: a fresh session goes on with it.")
         }
@@ -146,7 +146,7 @@ fn draft(
     }
 }
 
-/// The log has all of the evidence; a message has as much of it as fits.
+/// The log has all of the evidence; a message has as much as fits.
 fn fitting(mut text: String) -> String {
     if text.len() > LONGEST_BODY {
         let end =
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_who_should_hear_of_it_does_and_nothing_is_too_long() {
+    fn halt_informs_all_and_texts_fit() {
         let to = |action, role: Role| -> Vec<String> {
             let made = intervene(&word(action, role, &"ä".repeat(600)));
             assert_eq!((made.evidence.len(), made.evidence[0].chars().count()), (20, 500));

@@ -5,7 +5,7 @@ use crate::board::Class;
 use crate::flow::prelude::*;
 use crate::policy::overseer::{Question, open_questions};
 
-/// The questions that wait for an answer, of sessions that still run.
+/// The unanswered questions about sessions that still run.
 pub fn waiting(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<Question> {
     let of_session = |question: &Question| {
         let ring = looked_at(ctx, board, &question.agent);
@@ -17,7 +17,7 @@ pub fn waiting(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<Que
     open_questions(board, config).into_iter().filter(of_session).collect()
 }
 
-/// Answers these questions with "no": the agents go on, and each gets a message that says so.
+/// Answers these questions with "no": the agents continue, and each gets a message about it.
 pub fn let_go_on(ctx: &Context, board: &Board, questions: &[Question]) -> Result<()> {
     for question in questions {
         let Some(known) = board.agent(&question.agent) else { continue };

@@ -1,4 +1,4 @@
-//! The picture of all agents: who lives, who gets anywhere, and what was done about whom. Looking changes nothing.
+//! The overview of all agents: who runs, who makes progress, and what was done about them. Changes nothing.
 
 use super::ring;
 use crate::flow::prelude::*;
@@ -13,10 +13,10 @@ pub struct Seen {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     pub liveness: Liveness,
-    /// What its runner saw last; absent while no session runs.
+    /// The runner's last observation; absent while no session runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<AgentSnapshot>,
-    /// Since when nothing new came of its work.
+    /// Since when its work has brought nothing new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress_since: Option<Wall>,
     pub detections: Vec<Detection>,
@@ -24,7 +24,7 @@ pub struct Seen {
     pub last_intervention: Option<Intervention>,
 }
 
-/// What was seen of a session that still runs; nothing of a dead one's.
+/// The observations of a running session; none for a dead one.
 pub fn looked_at(ctx: &Context, board: &Board, agent: &AgentId) -> Option<Ring> {
     let known = board.agent(agent).filter(|known| known.is_active())?;
     if !known.runner.as_ref().is_some_and(host::lives) {
@@ -45,7 +45,7 @@ pub fn picture(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<See
 pub struct Explained {
     #[serde(flatten)]
     pub seen: Seen,
-    /// Every look that is remembered, the oldest first.
+    /// Every remembered observation, the oldest first.
     pub looks: Vec<AgentSnapshot>,
     pub measures: Vec<Measure>,
     pub interventions: Vec<Intervention>,

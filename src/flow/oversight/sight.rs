@@ -1,12 +1,12 @@
-//! What board and worktree say of a session while it runs. Nothing of the agent's is touched by looking.
+//! What board and worktree show of a running session. Examining changes nothing of the agent's.
 
 use crate::board::paths::inside;
 use crate::flow::prelude::*;
 
-/// What a session is about.
+/// What a session works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// Whatever the agent holds: it may go on to another task by itself.
+    /// The task that the agent holds: it may continue with another one by itself.
     Claim,
     Review(TaskId),
     Plan,
@@ -16,11 +16,11 @@ pub enum Subject {
 pub struct OnBoard {
     pub task: Option<TaskId>,
     pub epoch: Option<u64>,
-    /// Another one after every step, finding or message of the agent; renewing a lease is none.
+    /// Changes after every step, finding or message of the agent; renewing a lease does not count.
     pub mark: String,
     pub sent: u64,
     pub received: u64,
-    /// What it is about to do was announced for the present claim.
+    /// Whether the agent announced its work for the present claim.
     pub has_checkpoint: bool,
     pub place: Option<Place>,
 }
@@ -41,7 +41,7 @@ pub struct InWorktree {
     pub last_modified: Option<String>,
 }
 
-/// Nothing, if it cannot be read or the agent has nothing to do there any more.
+/// None if the board cannot be read or the agent has no work there any more.
 pub fn on_board(ctx: &Context, agent: &AgentId, incarnation: u64, subject: &Subject) -> Option<OnBoard> {
     let find = |board: &Board| task_of(board, agent, incarnation, subject).map(|task| task.id.clone());
     let needs = |board: &Board| find(board).map_or(Needs::Nothing, |task| Needs::task(&task));
@@ -109,7 +109,7 @@ fn place(ctx: &Context, task: &Task) -> Option<Place> {
     })
 }
 
-/// Looks at all files, of which those that would take long are not read.
+/// Examines all files; large ones are not read.
 pub fn in_worktree(place: &Place) -> Option<InWorktree> {
     let found = content::present(&place.worktree, &place.base).ok()?;
     let allowed = |path: &String| RepoPath::new(path).is_ok_and(|path| inside(&path, &place.allowed));

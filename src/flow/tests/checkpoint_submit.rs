@@ -1,4 +1,4 @@
-//! Before the work its checkpoint, after the work its submission: liza looks for itself.
+//! A checkpoint before the work, a submission after it: liza checks both itself.
 
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,7 @@ fn every_weak_part_is_named() {
 }
 
 #[test]
-fn over_the_assumption_budget_the_task_is_blocked() {
+fn assumptions_over_budget_block_the_task() {
     let (scene, coder, _) = claimed();
     let data = coder.checkpoint("t1", critical(&["one", "two", "three"])).unwrap();
     assert_eq!((&data["status"], &data["critical_assumptions"]), (&json!("WORKING"), &json!(3)));
@@ -292,14 +292,14 @@ fn worktree_without_its_git_file_is_refused() {
     scene.refused("git.worktree", || coder.checkpoint("t1", good()));
 }
 
-/// "a coder refused for it may announce test files once more": the command in the hint works as it stands.
+/// "a coder refused for it may announce test files once more": the command in the hint works as printed.
 #[test]
 fn coder_without_tests_announces_them_once_more() {
     let (scene, coder, worktree) = claimed();
     let only_code = || coder.checkpoint("t1", checkpoint(&["a.sh"]));
     let failure = scene.refused("refused.tests_missing", only_code);
     assert!(failure.hint.is_some_and(|hint| hint.contains("--file tests/")));
-    // A directory in which tests may stand counts; nothing of it was written.
+    // A directory that may hold tests counts; no file of it was written.
     scene.checkpoint(&coder, "t1", &["a.sh", "tests/"]);
     scene.write_and_commit(&worktree, &[("a.sh", "echo a\n")]);
     let failure = submit_refused(&scene, &coder, "refused.tests_missing");

@@ -1,4 +1,4 @@
-//! Reviews that come to an end: disagreements named, and their result on record.
+//! Reviews that end: disagreements are named, and their result is recorded.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ struct Pair {
     reviewer: Actor,
 }
 
-/// Lines that are not confused with each other.
+/// Lines that differ from each other.
 fn lines(range: std::ops::Range<u32>) -> String {
     range.map(|number| format!("step_{number}\n")).collect()
 }
@@ -158,7 +158,7 @@ fn unresolved_critical_issue_is_never_a_note() {
 }
 
 #[test]
-fn minor_issues_are_rejected_if_accept_minor_is_off() {
+fn minor_issues_reject_without_accept_minor() {
     let pair = Pair::new();
     pair.scene.write("liza.yaml", "version: 1\nreview: {accept_minor: false}\n");
     let commit = pair.first("one\n");
@@ -169,7 +169,7 @@ fn minor_issues_are_rejected_if_accept_minor_is_off() {
     assert!(pair.scene.show("t1")["approval"].is_null());
 }
 
-/// Two reviewers have to approve work of high risk.
+/// Two reviewers have to approve high-risk work.
 #[test]
 fn two_reviewers_accept_minor_issues_as_notes() {
     let Pair { scene, coder, reviewer: one } = Pair::new();

@@ -1,4 +1,4 @@
-//! Approved work lands on integration: the very commit that was approved, or nothing.
+//! Approved work lands on integration: exactly the approved commit, or nothing.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ impl Team {
         self.scene.git(&["rev-parse", "integration"])
     }
 
-    /// The merge ends in a conflict: integration is as it was.
+    /// The merge ends in a conflict: integration is unchanged.
     #[track_caller]
     pub fn conflicts(&self, id: &str, outcome: &str) -> Value {
         let before = self.head();
@@ -66,7 +66,7 @@ impl Team {
         json_of(merged.end)
     }
 
-    /// The merge lands; its answer.
+    /// The merge lands; returns its answer.
     #[track_caller]
     pub fn lands(&self, id: &str) -> Value {
         let merged = self.reviewer.merge(id).unwrap();
@@ -89,7 +89,7 @@ fn configured_git_identity_signs_the_merge() {
 }
 
 #[test]
-fn a_logic_conflict_blocks_with_the_hunks() {
+fn logic_conflict_blocks_with_the_hunks() {
     let team = Team::sharing("shared.sh", "one\ntwo\nthree\n");
     team.rivals("shared.sh", "one\nTWO by the first\nthree\n", "one\nTWO by the second\nthree\n");
     let scene = &team.scene;
@@ -110,7 +110,7 @@ fn a_logic_conflict_blocks_with_the_hunks() {
 }
 
 #[test]
-fn a_trivial_conflict_is_resolved_only_when_asked() {
+fn trivial_conflict_is_resolved_only_on_request() {
     let team = Team::sharing("lib.py", IMPORTS);
     team.rivals("lib.py", WITH_SYS, WITH_RE);
     let scene = &team.scene;
@@ -134,7 +134,7 @@ fn integration_fix_starts_with_integration_merged_in() {
     let Team { scene, one, two, reviewer } = &team;
     team.lands("t1");
     team.conflicts("t2", "integration_failed");
-    // Reserved for its coder; given back, any coder may take it.
+    // Reserved for its coder; once released, any coder may claim it.
     scene.refused("stale.reserved", || one.claim("t2"));
     two.release("t2", "").unwrap();
     assert_eq!(scene.status_of("t2"), "INTEGRATION_FAILED");
@@ -144,13 +144,13 @@ fn integration_fix_starts_with_integration_merged_in() {
     assert!(worktree.ends_with(".worktrees/t2.3") || data["branch"] != "task/t2", "{data}");
     let state = scene.git_in(&worktree, &["status", "--porcelain"]);
     assert!(state.contains("AA lib.py") || state.contains("UU lib.py"), "{state}");
-    // The former attempt stays; the checkpoint is possible in the middle of the merge.
+    // The former attempt stays; a checkpoint is possible in the middle of the merge.
     assert_eq!(scene.git(&["rev-parse", "refs/liza/attempts/t2/1"]), scene.git(&["rev-parse", "task/t2"]));
     scene.checkpoint(one, "t2", &["lib.py", "tests/test_t2.sh"]);
     let both = "import os\nimport re\nimport sys\n\nprint(os.name)\n";
     let commit = scene.write_and_commit(&worktree, &[("lib.py", both)]);
     one.submit("t2").unwrap();
-    // The first implementer is still one.
+    // The first implementer still counts as one.
     assert_eq!(scene.show("t2")["implementers"], json!(["coder-2", "coder-1"]));
     scene.approve(reviewer, "t2", &commit);
     team.lands("t2");
@@ -171,7 +171,7 @@ fn sync_merges_integration_into_the_worktree() {
     assert!(!conflicted);
     assert_eq!((&data["base_commit"], &data["conflicts"]), (&json!(team.head()), &json!([])));
     assert!(worktree.join("b.sh").is_file());
-    // What came in that way is not the task's own change.
+    // Merged changes are not the task's own.
     scene.write("shared.sh", "theirs\n");
     scene.git(&["commit", "-q", "-a", "-m", "theirs"]);
     scene.person().advance("main", "upstream").unwrap();
@@ -203,7 +203,7 @@ fn branch_moved_after_the_approval_voids_it() {
     );
     assert_eq!(team.head(), head);
     assert_eq!(scene.status_of("t1"), "REJECTED");
-    // Its coder submits what stands there, and it is reviewed anew.
+    // Its coder submits the present head, and it is reviewed again.
     scene.claim(one, "t1");
     scene.checkpoint(one, "t1", &["a.sh"]);
     let data = one.submit("t1").unwrap();
@@ -211,7 +211,7 @@ fn branch_moved_after_the_approval_voids_it() {
     scene.tier0(reviewer, "tier0.unapproved_merge", |reviewer| reviewer.merge("t1"));
     scene.approve(reviewer, "t1", data["review_commit"].as_str().unwrap());
     team.lands("t1");
-    // A branch that is gone is no approval either, and the work is not lost with it.
+    // A missing branch voids the approval too, and the work is not lost with it.
     let commit = scene.approved(one, reviewer, "t2", "b.sh", "echo b\n");
     scene.git_in(&scene.path(".worktrees/t2"), &["checkout", "-q", "--detach"]);
     scene.git(&["branch", "-q", "-D", "task/t2"]);
@@ -243,7 +243,7 @@ fn moved_integration_is_merged_onto() {
 }
 
 #[test]
-fn a_checked_out_integration_branch_is_not_moved() {
+fn checked_out_integration_is_not_moved() {
     let team = Team::new();
     let Team { scene, one, reviewer, .. } = &team;
     scene.approved(one, reviewer, "t1", "a.sh", "echo a\n");

@@ -1,4 +1,4 @@
-//! What only people do to branches: resolving, advancing, delivering.
+//! Operations on branches for people only: resolving, advancing, delivering.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn blocked() -> Team {
     team
 }
 
-/// A commit on a branch of a person's that merges integration and the task.
+/// A commit on a person's branch that merges integration and the task.
 fn resolution(scene: &Scene, more: &[(&str, &str)]) -> String {
     let dir = scene.outside("mine");
     scene.git(&["worktree", "add", "-q", "-b", "resolution", dir.to_str().unwrap(), "integration"]);
@@ -51,12 +51,12 @@ fn deliver_to(actor: &Actor, branch: &str) -> Answer {
 }
 
 #[test]
-fn a_persons_resolution_lands_through_the_same_way() {
+fn resolution_of_a_person_lands_like_a_merge() {
     let team = blocked();
     let (scene, person) = (&team.scene, team.scene.person());
     let commit = resolution(scene, &[]);
     scene.refused("refused.human_only", || merge_resolved(&team.reviewer, &commit));
-    // It must contain what was approved.
+    // It must contain the approved commit.
     let failure = merge_resolved(&person, &scene.git(&["rev-parse", "main"])).err().expect("a refusal");
     assert_eq!(failure.code.as_str(), "refused.not_ancestor");
     assert_eq!(scene.status_of("t2"), "BLOCKED");
@@ -68,7 +68,7 @@ fn a_persons_resolution_lands_through_the_same_way() {
 }
 
 #[test]
-fn a_resolution_cannot_smuggle_liza_files_in() {
+fn resolution_cannot_smuggle_liza_files_in() {
     let team = blocked();
     let scene = &team.scene;
     let commit = resolution(scene, &[(".liza/state.yaml", "evil\n")]);
@@ -81,7 +81,7 @@ fn a_resolution_cannot_smuggle_liza_files_in() {
 }
 
 #[test]
-fn an_unblocked_conflict_may_be_tried_again() {
+fn unblocked_conflict_may_be_retried() {
     let team = blocked();
     team.scene.person().unblock("t2", "try again", 0).unwrap();
     assert_eq!(team.scene.status_of("t2"), "APPROVED");
@@ -89,7 +89,7 @@ fn an_unblocked_conflict_may_be_tried_again() {
     team.scene.sound();
 }
 
-/// A branch with one commit of a person's, made without touching the checkout.
+/// A branch with one commit of a person, made without changing the checkout.
 fn branch(scene: &Scene, name: &str, from: &str, files: &[(&str, &str)]) -> String {
     let dir = scene.outside(&format!("on-{name}"));
     scene.git(&["worktree", "add", "-q", "-b", name, dir.to_str().unwrap(), from]);
@@ -136,7 +136,7 @@ fn advance_is_for_people_and_refuses_harm() {
     scene.refused("refused.incomplete", || person.advance("up", ""));
     scene.refused("refused.value", || person.advance("no-such", "r"));
     scene.refused("refused.value", || person.advance("--all", "r"));
-    // Runtime state never travels through git.
+    // Liza's own state is never committed.
     for (name, path) in [("evil1", ".liza/state.yaml"), ("evil2", ".worktrees/t1/x"), ("evil3", ".LIZA/x")] {
         branch(&scene, name, "main", &[(path, "evil\n")]);
         let failure = scene.refused("refused.scope", || person.advance(name, "r"));
@@ -149,7 +149,7 @@ fn advance_is_for_people_and_refuses_harm() {
 }
 
 #[test]
-fn a_conflicting_advance_changes_nothing() {
+fn conflicting_advance_changes_nothing() {
     let team = Team::new();
     let Team { scene, one, reviewer, .. } = &team;
     scene.merged(one, reviewer, "t1", "a.sh", "echo a\n");
@@ -164,7 +164,7 @@ fn a_conflicting_advance_changes_nothing() {
 }
 
 #[test]
-fn deliver_moves_a_branch_that_is_not_checked_out() {
+fn deliver_moves_a_branch_not_checked_out() {
     let Team { scene, one, reviewer, .. } = Team::new();
     let person = scene.person();
     let commit = scene.merged(&one, &reviewer, "t1", "a.sh", "echo a\n");
@@ -178,7 +178,7 @@ fn deliver_moves_a_branch_that_is_not_checked_out() {
     scene.refused("refused.branch_move", || deliver_to(&person, "task/t1"));
     let failure = scene.refused("refused.value", || deliver_to(&person, "mian"));
     assert!(failure.hint.as_ref().unwrap().contains("did you mean `main`?"), "{failure:?}");
-    // One that is not there yet is made where that is asked for.
+    // A missing branch is made on request.
     deliver_to(&person, "release/1").unwrap();
     assert_eq!(scene.git(&["rev-parse", "release/1"]), commit);
     for bad in ["-f", "a..b", "x y", "refs/../x"] {
@@ -188,7 +188,7 @@ fn deliver_moves_a_branch_that_is_not_checked_out() {
 }
 
 #[test]
-fn own_commits_of_the_target_come_in_first() {
+fn commits_of_the_target_are_merged_first() {
     let team = Team::new();
     let Team { scene, one, reviewer, .. } = &team;
     let person = scene.person();
@@ -199,7 +199,7 @@ fn own_commits_of_the_target_come_in_first() {
     assert_eq!(data["advanced"], json!(true));
     assert_eq!(scene.git(&["rev-parse", "release"]), team.head());
     assert_eq!(scene.git(&["show", "integration:mine.txt"]), "x");
-    // What conflicts stays as it is.
+    // A conflicting target stays unchanged.
     scene.merged(one, reviewer, "t2", "b.sh", "echo b\n");
     let theirs = branch(scene, "other", "main", &[("b.sh", "echo mine\n")]);
     scene.git_in(&scene.outside("on-other"), &["checkout", "-q", "--detach"]);

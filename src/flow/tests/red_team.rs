@@ -44,7 +44,7 @@ fn red_team_finding_reopens_the_task() {
     assert!(task["issues"][0].to_string().contains("run it with an empty argument"), "{task}");
     scene.tier0(&reviewer, "tier0.unapproved_merge", |reviewer| reviewer.merge("t1"));
 
-    // The next round has a turn of its own.
+    // The next round has its own turn.
     let worktree = scene.claim(&coder, "t1");
     scene.checkpoint(&coder, "t1", &["t1.sh"]);
     let commit = scene.write_and_commit(&worktree, &[("t1.sh", "echo b\n")]);

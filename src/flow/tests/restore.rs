@@ -1,4 +1,4 @@
-//! Bringing former revisions back: always as a new change, never against what happened in git.
+//! Restoring former revisions: always as a new change, never against what happened in git.
 
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ fn every_recent_revision_returns_or_names_the_reason() {
 }
 
 #[test]
-fn decisions_come_back_and_what_happened_stays() {
+fn restore_undoes_decisions_not_events() {
     let scene = Scene::new();
     let person = scene.person();
     let (coder, other) = (scene.agent("coder", "coder-1"), scene.agent("coder", "coder-2"));
@@ -90,7 +90,7 @@ fn decisions_come_back_and_what_happened_stays() {
     scene.approved(&coder, &reviewer, "later", "z.sh", "echo z\n");
     let then = scene.revision();
 
-    // A bad day: given up, rewritten, claimed, and yet something was merged and something added.
+    // A bad day: abandoned, rewritten and claimed, and yet one task was merged and one added.
     person.abandon("good", "by mistake").unwrap();
     scene.edit_state("title: plain", "title: mistaken");
     note(&scene, "the edit is adopted");
@@ -101,7 +101,7 @@ fn decisions_come_back_and_what_happened_stays() {
     let integration = scene.git(&["rev-parse", "integration"]);
     let now = scene.revision();
 
-    // Agents may look, and no more.
+    // Agents may only look.
     look(&coder, then).unwrap();
     scene.refused("refused.human_only", || restore(&coder, then));
 
@@ -112,11 +112,11 @@ fn decisions_come_back_and_what_happened_stays() {
     assert_eq!(scene.status_of("later"), "MERGED");
     assert_eq!(scene.status_of("new"), "IDLE");
 
-    // Nothing was submitted or judged since: the approval is as good as it was.
+    // Nothing was submitted or judged since: the approval still counts.
     assert_eq!(scene.status_of("good"), "APPROVED");
     reviewer.merge("good").unwrap();
 
-    // The claim made since is fenced, its text is the former one, and its work is where the next claim starts.
+    // The later claim is fenced, the former text is restored, and the next claim starts from its work.
     let plain = scene.show("plain");
     assert_eq!((plain["status"].as_str(), plain["title"].as_str()), (Some("IDLE"), Some("plain")));
     let renew = Renew { task: task_id("plain"), epoch: Some(1) };
@@ -146,7 +146,7 @@ fn voided_verdict_does_not_come_back() {
 }
 
 #[test]
-fn an_approval_that_was_undone_stays_undone() {
+fn undone_approval_stays_undone() {
     let scene = Scene::new();
     let coder = scene.agent("coder", "coder-1");
     let reviewer = scene.agent("code_reviewer", "reviewer-1");
@@ -164,7 +164,7 @@ fn an_approval_that_was_undone_stays_undone() {
 }
 
 #[test]
-fn a_damaged_board_is_no_obstacle() {
+fn damaged_board_can_be_restored() {
     let scene = Scene::new();
     let person = scene.person();
     scene.task("t1", &["1.sh"]);

@@ -18,7 +18,7 @@ fn with_reviewer() -> (Scene, Actor, Actor) {
     (scene, coder, reviewer)
 }
 
-/// The same coder takes t1 up again, changes the file and submits.
+/// The same coder claims t1 again, changes the file and submits.
 #[track_caller]
 fn again(scene: &Scene, coder: &Actor, text: &str) -> String {
     let worktree = scene.claim(coder, "t1");
@@ -44,7 +44,7 @@ fn checkout_is_exactly_the_commit_and_detached() {
     assert_eq!(data["review_commit"], commit);
     assert_eq!(scene.git_in(&checkout, &["rev-parse", "HEAD"]), commit);
     assert_eq!(scene.git_in(&checkout, &["rev-parse", "--abbrev-ref", "HEAD"]), "HEAD");
-    // What a reviewer does to it never reaches the branch, and the next claim gives a clean one again.
+    // A reviewer's changes never reach the branch, and the next claim gives a clean checkout.
     scene.write_and_commit(&checkout, &[("a.sh", "tampered\n")]);
     reviewer.review("t1").unwrap();
     assert_eq!(scene.git_in(&checkout, &["rev-parse", "HEAD"]), commit);
@@ -81,7 +81,7 @@ fn rejected_work_goes_on_in_a_second_iteration() {
     let data = reviewer.reject("t1", &commit, "empty names crash", &issues, &[]).unwrap();
     assert_eq!((&data["status"], &data["issues"]), (&json!("REJECTED"), &json!(["i1", "i2"])));
     assert_eq!(scene.show("t1")["rejection_reason"], "empty names crash");
-    // Another coder may not take it while it is reserved; the same one goes on where it was.
+    // Another coder may not claim it while it is reserved; the same coder continues where it was.
     let other = scene.agent("coder", "coder-2");
     scene.refused("stale.reserved", || other.claim("t1"));
     let data = coder.claim("t1").unwrap();
@@ -89,13 +89,13 @@ fn rejected_work_goes_on_in_a_second_iteration() {
     let worktree = scene.path(".worktrees/t1");
     assert_eq!(data["worktree"], worktree.to_str().unwrap());
     assert_eq!(scene.git_in(&worktree, &["rev-parse", "HEAD"]), commit);
-    // A new iteration wants a new checkpoint, which need not repeat the files of the first.
+    // A new iteration needs a new checkpoint, which need not repeat the files of the first.
     scene.refused("refused.checkpoint_missing", || coder.submit("t1"));
     scene.checkpoint(&coder, "t1", &["a.sh"]);
     scene.write_and_commit(&worktree, &[("a.sh", "echo ${1:-World}\n")]);
     let second = coder.submit("t1").unwrap()["review_commit"].as_str().unwrap().to_owned();
     reviewer.review("t1").unwrap();
-    // Prior issues must be answered by a rejection, and may not stay open in an approval.
+    // A rejection must answer prior issues, and an approval may leave none open.
     let unanswered =
         json!({ "summary": "still not quoted", "issues": [finding("minor", "a.sh", "quote it")] });
     let failure = scene.refused("refused.feedback_incomplete", || {
@@ -127,7 +127,7 @@ fn approval_with_an_open_finding_is_refused() {
 }
 
 #[test]
-fn the_same_reason_twice_blocks() {
+fn same_reason_twice_blocks() {
     let (scene, coder, reviewer) = with_reviewer();
     let commit = scene.submitted(&coder, "t1", "a.sh", "1\n");
     let issues = [finding("major", "a.sh", "x")];
@@ -140,7 +140,7 @@ fn the_same_reason_twice_blocks() {
     let task = scene.show("t1");
     assert_eq!(task["failed_by"], json!(["coder-1"]));
     assert!((1..=3).contains(&task["blocked_questions"].as_array().unwrap().len()));
-    // Back to its agent with an answer; the count starts anew.
+    // Back to its agent with an answer; the count starts again.
     scene.person().unblock("t1", "log it", 0).unwrap();
     scene.claim(&coder, "t1");
     scene.sound();
@@ -213,7 +213,7 @@ fn discussed_task_returns_to_review_once_answered() {
 }
 
 #[test]
-fn a_code_task_without_tests_is_not_approved() {
+fn code_task_without_tests_is_not_approved() {
     let (scene, coder, reviewer) = with_reviewer();
     for (id, kind, file) in [("c1", "code", "c1.sh"), ("d1", "docs", "d1.md")] {
         scene.task_with(id, &[file], json!({ "kind": kind }));
@@ -279,11 +279,11 @@ fn implementer_cannot_review_own_task() {
     // Under a new incarnation of the same id.
     let reborn = scene.agent("code_reviewer", "both-1");
     scene.tier0(&reborn, "tier0.self_approval", |reborn| reborn.review("t1"));
-    // A mere coder has no verdicts at all, not even on the work of others.
+    // A coder may not give verdicts at all, not even on other agents' work.
     scene.tier0(&coder, "tier0.role_boundary", |coder| coder.review("t1"));
     scene.tier0(&coder, "tier0.role_boundary", |coder| coder.approve("t1", &commit));
     scene.tier0(&coder, "tier0.role_boundary", |coder| coder.merge("t1"));
-    // A person who implemented is barred like an agent.
+    // A person who implemented may not review, like an agent.
     let person = scene.person();
     let commit = scene.submitted(&person, "t2", "b.sh", "echo b\n");
     scene.tier0(&person, "tier0.self_approval", |person| person.review("t2"));
@@ -303,7 +303,7 @@ fn every_contributor_is_an_implementer() {
     let two = scene.agent_with(&["coder", "code_reviewer"], "two");
     let three = scene.agent("code_reviewer", "three");
     scene.task("t1", &["a.sh", "tests/"]);
-    // `one` only began it; `two` finished; a commit bears the name of `three`.
+    // `one` only started it; `two` finished; a commit has the name of `three`.
     scene.claim(&one, "t1");
     one.hand_off("t1", "s", "n").unwrap();
     let worktree = scene.claim(&two, "t1");
@@ -331,7 +331,7 @@ fn verdict_is_about_the_commit_under_review() {
     scene.refused("stale.lease_lost", || other.approve("t1", &commit));
     let main = scene.git(&["rev-parse", "main"]);
     scene.refused("stale.commit", || reviewer.approve("t1", &main));
-    // The branch moves after the submission: no verdict on what is no longer there.
+    // The branch moves after the submission: its former head gets no verdict.
     scene.write_and_commit(&scene.path(".worktrees/t1"), &[("a.sh", "sneaky\n")]);
     scene.refused("stale.commit", || reviewer.approve("t1", &commit));
     reviewer.commit(RenewReview { task: task_id("t1") }).unwrap();

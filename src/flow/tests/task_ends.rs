@@ -1,4 +1,4 @@
-//! The ways out of work: blocked, replaced, given up, let go.
+//! How work ends: blocked, replaced, abandoned, released.
 
 use serde_json::json;
 
@@ -106,7 +106,7 @@ fn abandon_names_dependents_that_cannot_start() {
     scene.refused("refused.transition", || person.block("t1", "r", &["q"]));
 }
 
-/// The work goes on from its commit, in a worktree of the next coder's own.
+/// The work continues from its commit, in a worktree of the next coder.
 fn next_coder_continues(let_go: impl Fn(&Actor) -> Answer) -> (Scene, Actor) {
     let scene = Scene::new();
     let (one, two) = (scene.agent("coder", "coder-1"), scene.agent("coder", "coder-2"));

@@ -48,7 +48,7 @@ fn ids_are_unique_ignoring_case() {
     }
     let failure = scene.refused("refused.unknown_task", || person.claim("GREET"));
     assert!(failure.hint.as_ref().unwrap().contains("Greet"), "{failure:?}");
-    // Neither does an ended task give its id back.
+    // An ended task does not free its id either.
     person.abandon("Greet", "no").unwrap();
     scene.refused("refused.id_taken", || person.draft("greet"));
 }
@@ -82,7 +82,7 @@ fn finalize_of_several_is_all_or_nothing() {
         person.add(complete(id, json!({ "depends_on": depends })), false).unwrap();
     }
     let failure = scene.refused("refused.cycle", || person.finalize_all());
-    // The cycle itself, not all drafts.
+    // Names the cycle itself, not all drafts.
     for id in ["a", "b", "c"] {
         assert!(failure.message.contains(id), "{failure:?}");
     }
@@ -159,7 +159,7 @@ fn dependency_holds_until_it_is_merged() {
     reviewer.merge("t1").unwrap();
     let row = scene.row("t2");
     assert_eq!((&row["node_state"], &row["waiting_on"]), (&json!("ready"), &json!(["coder"])));
-    // It starts from what it waited for.
+    // It starts from the work it waited for.
     let worktree = scene.claim(&coder, "t2");
     assert!(worktree.join("a.sh").is_file());
 }
@@ -177,7 +177,7 @@ fn overlapping_paths_wait_and_shared_ones_do_not() {
     assert_eq!(scene.row("t2")["node_state"], "blocked");
     assert!(scene.row("t2")["why"].as_str().unwrap().contains("t1"));
     scene.claim(&two, "t3");
-    // One task at a time for each.
+    // One task at a time for each coder.
     scene.task("t4", &["four/"]);
     let failure = scene.refused("refused.holds_another", || two.claim("t4"));
     assert_eq!(failure.details["holds"], "t3");

@@ -1,4 +1,4 @@
-//! Every place the integration branch was ever put, as the log tells it, against what the repository holds.
+//! Compares every recorded move of the integration branch with the repository.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::flow::accounts::ArchivedTask;
 use crate::flow::moved;
 use crate::flow::prelude::*;
 
-/// The branch went only where the log says it was put: by liza's merges, and by advances that a person asked for.
+/// Checks that the branch moved only as recorded: by liza's merges, and by advances that a person asked for.
 pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String> {
     let branch = &board.config().integration_branch;
     let story = Story::of(records, branch);
@@ -26,15 +26,15 @@ pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String> 
     let mut broken: Option<String> = None;
     for step in &story.moves {
         if step.task.is_none() && step.old.as_ref() == Some(&step.new) {
-            // A person named the head as it stood and said why: what led to it is thereby on record.
+            // A person named the present head and gave a reason: that records what led to it.
             broken = None;
         } else if step.task.is_none() && step.new == at {
-            // A person put it back to where liza had it.
+            // A person moved it back to where liza had it.
         } else if broken.is_none() && !step.old.as_ref().is_some_and(|old| story.leads(&at, old)) {
             let what =
                 step.task.as_ref().map_or("an advance".to_owned(), |task| format!("the merge of {task}"));
-            let (told, _) = explain(&at, step.old.clone());
-            broken = Some(format!("before {what} (revision {}): {told}", step.revision));
+            let (description, _) = explain(&at, step.old.clone());
+            broken = Some(format!("before {what} (revision {}): {description}", step.revision));
         }
         if let Some(task) = &step.task {
             merge_is_ours(ctx, query, task, step)?;
@@ -55,8 +55,8 @@ pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String> 
             Ok(format!("`{branch}` is at {}, as a merge under way put it", head.short()))
         }
         head => {
-            let (told, remedy) = explain(&at, head);
-            bail!("{told} ({remedy})")
+            let (description, remedy) = explain(&at, head);
+            bail!("{description} ({remedy})")
         }
     }
 }
@@ -65,7 +65,7 @@ fn accepting(branch: &str) -> String {
     format!("`liza integration advance {branch} --reason …` accepts it")
 }
 
-/// The commit is there, stands on what it was merged onto, and says which task it merges.
+/// Checks that the commit exists, has the recorded parent, and names its task.
 fn merge_is_ours(ctx: &Context, query: &crate::git::Query, task: &TaskId, step: &Move) -> Result<()> {
     let commit = &step.new;
     let parents = query.parents_of(commit).map_err(|_| anyhow!("the merge {commit} of {task} is gone"))?;
@@ -78,7 +78,7 @@ fn merge_is_ours(ctx: &Context, query: &crate::git::Query, task: &TaskId, step: 
     }
     let (onto, theirs) = match &parents[..] {
         [onto, theirs] => (onto, theirs),
-        // The branch was at the task's own head: git names one parent only once.
+        // The branch was at the task's own head: git lists one parent only once.
         [onto] => (onto, onto),
         _ => bail!("the merge {commit} of {task} has {} parents, not two", parents.len()),
     };
@@ -92,9 +92,9 @@ fn merge_is_ours(ctx: &Context, query: &crate::git::Query, task: &TaskId, step: 
     Ok(())
 }
 
-/// Every task that says MERGED is in the branch, with the very commit that was approved.
+/// Checks that every MERGED task is in the branch, with exactly the approved commit.
 ///
-/// `start` is where the branch was when liza began: what was merged since is not in it.
+/// `start` is where the branch was when liza began: later merges are not in it.
 pub fn merged_work(
     ctx: &Context,
     board: &Board,
@@ -121,7 +121,7 @@ pub fn merged_work(
         };
         (&task.id, commit(&task.merge), commit(&task.approval))
     });
-    // One walk over what came since serves all of them.
+    // One walk over the commits since then serves all of them.
     let since: HashSet<CommitId> = match start {
         Some(start) => query.ids_between(start, &head)?.into_iter().collect(),
         None => HashSet::new(),

@@ -1,4 +1,4 @@
-//! Whether board, log and repository still tell the same story.
+//! Whether board, log and repository agree.
 
 mod history;
 mod patch;
@@ -17,10 +17,10 @@ use crate::wire::state::hash;
 
 pub use story::Story;
 
-/// How often a board that others change meanwhile is looked at before a complaint counts.
+/// How often a board that changes meanwhile is checked before a failure counts.
 const TRIES: u32 = 20;
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
     pub name: &'static str,
@@ -35,7 +35,7 @@ impl Check {
     }
 }
 
-/// All checks, in order; the first that fails is the first broken link.
+/// All checks, in order; the first failure is the first broken link.
 pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
     consistently(ctx, |snapshot| verify_board(ctx, snapshot, &accounts::archive(ctx)))
 }
@@ -43,10 +43,11 @@ pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
 fn consistently(ctx: &Context, look: impl Fn(&Snapshot) -> Vec<Check>) -> Result<Vec<Check>, Failure> {
     let mut tries = 0;
     loop {
-        // What there is to warn of is a check of its own.
+        // A warning has its own check.
         let snapshot = ctx.store.read(&Needs::Everything)?;
         let checks = look(&snapshot);
-        // A complaint counts only if board, log and repository are of one moment: it was still the same board afterwards.
+        // A failure counts only if board, log and repository are of one moment: the board was still the same
+        // afterwards.
         let same = || {
             let now = ctx.store.read(&Needs::Nothing);
             now.is_ok_and(|now| now.board.revision == snapshot.board.revision)
@@ -58,7 +59,7 @@ fn consistently(ctx: &Context, look: impl Fn(&Snapshot) -> Vec<Check>) -> Result
     }
 }
 
-/// Whether the board is what journal, images and copies say it is; of the repository nothing is asked.
+/// Whether the board agrees with journal, images and copies; the repository is not checked.
 pub fn board_story(ctx: &Context) -> Result<Vec<Check>, Failure> {
     consistently(ctx, |snapshot| {
         let mut checks = Vec::new();
@@ -69,7 +70,7 @@ pub fn board_story(ctx: &Context) -> Result<Vec<Check>, Failure> {
     })
 }
 
-/// As [`verify`], of a board that was read whole just now, and the archive beside it.
+/// As [`verify`], for a board that was just read completely, and its archive.
 pub fn verify_board(
     ctx: &Context,
     snapshot: &Snapshot,
@@ -102,7 +103,7 @@ pub fn verify_board(
     checks
 }
 
-/// Whether the texts are there that unfinished tasks are pinned to.
+/// Whether the texts exist that unfinished tasks are pinned to.
 fn pinned_specs(ctx: &Context, board: &Board) -> Result<String> {
     let mut hashes = BTreeSet::new();
     for task in board.tasks.iter().filter(|task| !task.status.is_terminal()) {
@@ -172,7 +173,7 @@ fn board_checks(ctx: &Context, snapshot: &Snapshot, checks: &mut Vec<Check>) -> 
     }
 }
 
-/// Whether settings by which git runs programs or comes to other results are as a person accepted them.
+/// Whether settings that make git run programs or change its results are as a person accepted them.
 fn git_settings(ctx: &Context, board: &Board) -> Result<String> {
     let Some(accepted) = &board.rest.git_settings else {
         return Ok("none were accepted on this board".to_owned());
@@ -202,7 +203,7 @@ impl Journal {
         Ok(Self { text, records })
     }
 
-    /// The records with what the board of each says of the log.
+    /// The records, each with its board's entry about the log.
     fn marked(&self) -> impl Iterator<Item = (&Record, impl Fn() -> JournalMark)> {
         let mut length = 0;
         self.records.iter().zip(self.text.split_inclusive('\n')).map(move |(record, line)| {
@@ -221,18 +222,18 @@ fn chain(records: &[Record], revision: u64) -> Result<String> {
     if began + count != revision + 1 {
         bail!("{count} records for revisions {began} to {revision}");
     }
-    let mut told = format!("{count} records, each following the one before");
+    let mut text = format!("{count} records, each following the one before");
     if let Some((began, refound)) = refounded {
         let rests = match &refound.kept {
             Some(kept) => format!("what happened before rests on .liza/{kept}"),
             None => "of what happened before no record is left".to_owned(),
         };
-        told.push_str(&format!("; the log was refounded at revision {began} ({}): {rests}", refound.reason));
+        text.push_str(&format!("; the log was refounded at revision {began} ({}): {rests}", refound.reason));
     }
-    Ok(told)
+    Ok(text)
 }
 
-/// Plays the log from the oldest kept image to the board, and compares the images on the way with what their records say.
+/// Replays the log from the oldest kept image to the board, and compares the images on the way with their records.
 fn replay(ctx: &Context, journal: &Journal, now: &Snapshot) -> Result<String> {
     let revision = now.board.revision;
     let mut images: BTreeSet<u64> = ctx.store.image_revisions().into_iter().collect();
@@ -243,7 +244,7 @@ fn replay(ctx: &Context, journal: &Journal, now: &Snapshot) -> Result<String> {
         let Some(oldest) = images.first().copied() else { bail!("no image is kept") };
         match ctx.store.read_image(oldest) {
             Ok(image) => break (oldest, image),
-            // A command has dropped it since they were listed.
+            // A command has removed it since they were listed.
             Err(_) if !ctx.store.image_revisions().contains(&oldest) => images.remove(&oldest),
             Err(why) => bail!(why),
         };
@@ -259,8 +260,7 @@ fn replay(ctx: &Context, journal: &Journal, now: &Snapshot) -> Result<String> {
     Ok(format!("revisions {oldest} to {} made again from the log", at.board.revision))
 }
 
-/// Whether the integration branch holds something that came there without being on record. Where the log cannot be
-/// read, that cannot be told.
+/// Whether the integration branch holds commits that are not on record. Unknown if the log cannot be read.
 pub fn integration_is_accounted_for(ctx: &Context, board: &Board) -> bool {
     match ctx.store.read_log(board.journal.length) {
         Ok(records) => history::line(ctx, board, &records).is_ok(),
@@ -268,7 +268,7 @@ pub fn integration_is_accounted_for(ctx: &Context, board: &Board) -> bool {
     }
 }
 
-/// With the log, every move since the beginning is looked at; without it, where the branch is now.
+/// With the log, checks every move since the beginning; without it, only where the branch is now.
 fn integration(ctx: &Context, board: &Board, records: Option<&[Record]>) -> Result<String> {
     if let Some(records) = records {
         return history::line(ctx, board, records);
@@ -279,13 +279,13 @@ fn integration(ctx: &Context, board: &Board, records: Option<&[Record]>) -> Resu
     }
 }
 
-/// The branch of every task that is under way, and the commit it was handed in with, are there.
+/// Checks that the branch of every task in progress, and its submitted commit, exist.
 fn branches(ctx: &Context, board: &Board) -> Result<String> {
     let query = ctx.query()?;
     let mut count = 0;
     for task in board.tasks.iter().filter(|task| !task.status.is_terminal()) {
         let Some(attempt) = task.body().attempt() else { continue };
-        // A claim that is under way, or whose process died, may not have come that far.
+        // A claim in progress, or whose process died, may not have made its branch yet.
         if board.intent_of(&task.id).is_some() {
             continue;
         }
@@ -293,14 +293,14 @@ fn branches(ctx: &Context, board: &Board) -> Result<String> {
             bail!("the branch `{}` of {} ({}) is gone", attempt.branch, task.id, task.status);
         }
         if let Some(commit) = task.review_commit.as_ref().filter(|commit| !query.has_commit(commit)) {
-            bail!("the commit {commit} that {} was handed in with is gone", task.id);
+            bail!("the commit {commit} that {} was submitted with is gone", task.id);
         }
         count += 1;
     }
     Ok(format!("{count} tasks under way have theirs"))
 }
 
-/// Refs in liza's name that belong to nothing on the board, in the archive or under way.
+/// Refs in liza's namespace that belong to nothing on the board, in the archive or in progress.
 pub fn strange_refs(ctx: &Context, known: &Accounts) -> Result<Vec<String>, Failure> {
     let query = ctx.query()?;
     let mut all = query.refs_below(TASK_BRANCHES)?;
@@ -310,8 +310,8 @@ pub fn strange_refs(ctx: &Context, known: &Accounts) -> Result<Vec<String>, Fail
     Ok(all.into_iter().filter(|name| !known.knows_ref(name)).collect())
 }
 
-/// The same for worktrees. A record that is half-made is what a crash leaves, no story of its own, and one without
-/// liza's mark is of a worktree the user made.
+/// The same for worktrees. An incomplete record is left by a crash and does not count; one without liza's mark
+/// belongs to a worktree of the user's.
 pub fn strange_worktrees(ctx: &Context, known: &Accounts) -> Result<Vec<String>, Failure> {
     let places = accounts::places(ctx)?;
     let strange = places.into_iter().filter(|place| {

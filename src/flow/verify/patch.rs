@@ -1,4 +1,4 @@
-//! Whether a merge holds exactly what its two sides make together, and nothing else.
+//! Whether a merge holds exactly the combined changes of its two sides, and nothing else.
 
 use std::collections::HashSet;
 
@@ -6,13 +6,12 @@ use crate::flow::prelude::*;
 use crate::git::merge::resolve_tree;
 use crate::git::{Class, classify};
 
-/// Looks at the trees alone where that settles it, and makes the merge once more where it does not (renames, conflicts
-/// that were resolved).
+/// Compares the trees where that is enough, and repeats the merge where it is not (renames, resolved conflicts).
 pub fn holds(ctx: &Context, onto: &CommitId, theirs: &CommitId, merge: &CommitId) -> Result<bool> {
     Ok(by_paths(ctx, onto, theirs, merge)? || by_merging(ctx, onto, theirs, merge)?)
 }
 
-/// What only the task changed is as the task has it, and nothing else was changed.
+/// What only the task changed is as in the task, and nothing else changed.
 fn by_paths(ctx: &Context, onto: &CommitId, theirs: &CommitId, merge: &CommitId) -> Result<bool> {
     let query = ctx.query()?;
     let Some(base) = query.merge_base(onto, theirs)? else { return Ok(false) };

@@ -1,13 +1,13 @@
-//! What the log tells of the integration branch: where it began, and every move on record.
+//! What the log records of the integration branch: its start, and every move.
 
 use crate::flow::prelude::*;
 
-/// A move of the branch that is on record.
+/// A recorded move of the branch.
 pub struct Move {
     pub revision: u64,
     pub old: Option<CommitId>,
     pub new: CommitId,
-    /// The task whose merge it was; none for a commit that a person brought in.
+    /// The task whose merge it was; none for a person's commit.
     pub task: Option<TaskId>,
 }
 
@@ -15,8 +15,8 @@ pub struct Story {
     /// Where it was when liza began.
     pub start: Option<CommitId>,
     pub moves: Vec<Move>,
-    /// Every move that was about to be made. One that was given up may have come true after all: a git that outlives
-    /// its killed parent still moves the branch.
+    /// Every planned move. A cancelled one may have happened anyway: a git that outlives its killed parent still
+    /// moves the branch.
     steps: Vec<(CommitId, CommitId)>,
 }
 
@@ -41,7 +41,7 @@ impl Story {
                         }
                     }
                 }
-                // An intent has the number of the revision that began it.
+                // An intent has the number of the revision that recorded it.
                 Transition::BeginMerge(begin) => {
                     tasks.insert(record.revision, &begin.task);
                 }
@@ -73,7 +73,7 @@ impl Story {
         story
     }
 
-    /// Whether moves that liza was about to make lead from one place to the other.
+    /// Whether planned moves of liza lead from one commit to the other.
     pub fn leads(&self, from: &CommitId, to: &CommitId) -> bool {
         let mut reached = vec![from];
         let mut at = 0;

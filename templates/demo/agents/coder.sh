@@ -9,7 +9,7 @@ task=$LIZA_TASK
 note=$(git rev-parse --git-dir)/left-to-do
 
 hand_in() {
-    say "hands in $task"
+    say "submits $task"
     liza task submit "$task"
     case $? in
     0)
@@ -17,7 +17,7 @@ hand_in() {
         exit 0
         ;;
     5)
-        say "is told to pause; the work is committed"
+        say "pauses on request; the work is committed"
         echo submit > "$note"
         mark "paused-$task"
         exit 0
@@ -25,7 +25,7 @@ hand_in() {
     esac
 }
 
-# Nobody approves what they made. This agent tries, and then tries to pass for somebody else.
+# An agent may not approve its own work. This agent tries, and then pretends to be another agent.
 approve_own_work() {
     commit=$(git rev-parse HEAD)
     say "approves its own work"
@@ -33,7 +33,7 @@ approve_own_work() {
     echo "exit $?"
     # Where the kernel tells who started whom (Linux), an agent is known by its runner, whatever its environment says.
     if [ "$(uname)" = Linux ]; then
-        say "approves it as nobody in particular"
+        say "approves it without an identity"
         (
             unset LIZA_AGENT_ID LIZA_AGENT_TOKEN LIZA_AGENT_TOKEN_FILE LIZA_CLAIM LIZA_ROLE LIZA_TASK
             liza review approve "$task" --commit "$commit" --summary "looks good to me"
@@ -87,7 +87,7 @@ if [ "$task" = top ] && ! seen at-top; then
 fi
 
 if was_red_together; then
-    say "sees what is red with all that was merged meanwhile:"
+    say "sees what fails together with the merged work:"
     $run_tests
 fi
 say "writes $task"
@@ -108,5 +108,5 @@ usage)
     ;;
 esac
 hand_in
-# Refused: an exit code that is not 0 makes the runner start this agent again, told what it left.
+# Refused: an exit code that is not 0 makes the runner start this agent again, with a prompt that says what it left.
 exit 1

@@ -7,7 +7,7 @@
 #   - names the main checkout, to read and never to change: $PROJECT_ROOT.
 # When the agent ends, its runner looks at what it left, not at what it said: submitted, committed, blocked, or nothing.
 
-# Whatever this machine's git was told, these commits are plain ones.
+# These commits are plain ones, whatever this machine's git configuration says.
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
 
 # say WHAT: one line in .liza/runs/<task>/…/*.out.log, where all output of an agent is kept.
@@ -16,7 +16,7 @@ say() {
     [ -z "${DEMO_SPEED:-}" ] || sleep "$DEMO_SPEED"
 }
 
-# The demo's stage: a folder of marker files by which it knows where an agent is. Without it nobody waits for anything.
+# The demo's stage: a folder of marker files by which it knows where an agent is. Without it no agent waits.
 mark() {
     [ ! -d "${DEMO_STAGE:-}" ] || echo "$LIZA_AGENT_ID $$" > "$DEMO_STAGE/$1"
 }

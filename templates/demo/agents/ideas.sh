@@ -7,7 +7,7 @@ idea() {
     top) intent="top tells the most frequent word" ;;
     upper) intent="upper prints capital letters" ;;
     reverse) intent="reverse prints the last line first" ;;
-    separator) intent="join_lines is told what comes between the lines" ;;
+    separator) intent="join_lines takes the separator as an argument" ;;
     join) intent="join prints all lines in one" ;;
     usage) intent="wordtool --help says how it is used" ;;
     version) intent="wordtool --version tells the version" ;;
@@ -128,7 +128,7 @@ END
             subject="join says what comes between the lines"
             echo 'join_lines ,' > commands/join.sh
         else
-            # Right here, where join_lines takes no argument. Meanwhile somebody else gives it one.
+            # Right here, where join_lines takes no argument. Meanwhile another agent adds one.
             echo join_lines > commands/join.sh
         fi
         ;;

@@ -4,14 +4,14 @@
 
 case $LIZA_TRIGGER in
 initial_planning)
-    say "cuts the goal into tasks"
+    say "splits the goal into tasks"
     liza plan - < "$PROJECT_ROOT/agents/plan.yaml"
     ;;
 integration_failed)
     say "leaves the repair to the coder, who knows both sides"
     ;;
 *)
-    say "was woken for $LIZA_TRIGGER and has nothing to add"
+    say "was started for $LIZA_TRIGGER and has nothing to add"
     ;;
 esac
 

@@ -16,10 +16,7 @@ reviewer() {
 
 outcome() {
     was_refused approve
+    was_not_approved t1
 }
 
-won_last() {
-    try approve true
-    as_rev liza review claim t1
-    as_rev liza review approve t1 --commit "$(git rev-parse refs/heads/task/t1)" --summary evil
-}
+won() { approved_by_rev t1; }

@@ -1,18 +1,12 @@
 # promise: in an agent's worktree liza uses the repository that the board names
 # attack: rewrite the worktree's commondir to settings of its own
 # play: coder reviewer
+# spoils: .git/config
 # lands: t1
 
 coder() {
     work || return
-    planted=$(canary "sed s/hello/evil/")
-    fake="$OUT/fake.git"
-    mkdir -p "$fake/info"
-    for name in objects refs HEAD worktrees logs packed-refs; do
-        [ ! -e "$(common_dir)/$name" ] || ln -s "$(common_dir)/$name" "$fake/$name"
-    done
-    printf '[core]\n\trepositoryformatversion = 0\n[filter "x"]\n\tclean = %s\n\tsmudge = %s\n' "$planted" "$planted" > "$fake/config"
-    echo '* filter=x' > "$fake/info/attributes"
+    fake=$(false_repository)
     echo "$fake" > "$(git rev-parse --git-dir)/commondir"
     touch -d '+5 seconds' t1.txt 2> /dev/null || touch t1.txt
     submit
@@ -34,6 +28,4 @@ outcome() {
     esac
 }
 
-won() {
-    "$OUT/canary" < /dev/null
-}
+won() { false_settings_accepted; }

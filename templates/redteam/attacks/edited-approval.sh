@@ -21,8 +21,6 @@ outcome() {
 }
 
 won() {
-    try merge true
-    as_rev liza review claim t1
-    as_rev liza review approve t1 --commit "$(git rev-parse refs/heads/task/t1)" --summary evil
+    approved_by_rev t1
     liza merge t1
 }

@@ -36,8 +36,13 @@ reviewer2() {
 outcome() {
     [ -e "$OUT/forged" ] || broken "no entry was forged"
     was_refused approve
+    was_not_approved t2
 }
 
+# The person does what the forged entry pretends: without the gate the bad work is approved.
 won_last() {
-    try approve true
+    sed '/^gates:/,/command: "!/d' "$ROOT/liza.yaml" > "$OUT/liza.yaml"
+    cp "$OUT/liza.yaml" "$ROOT/liza.yaml"
+    liza gate retire words --reason "a person wants it gone"
+    approved_by_rev t2
 }

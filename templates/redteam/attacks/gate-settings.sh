@@ -17,8 +17,10 @@ reviewer() {
 outcome() {
     grep -q gates: "$ROOT/liza.yaml" && broken "the gate is still there"
     was_refused approve
+    was_not_approved t1
 }
 
 won() {
-    try approve true
+    liza gate retire words --reason "a person wants it gone"
+    approved_by_rev t1
 }

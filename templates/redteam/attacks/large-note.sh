@@ -23,7 +23,5 @@ outcome() {
     is_content status
 }
 
-won() {
-    try note true
-    try flood true
-}
+# What an attack of this kind is after: a board that readers do not accept.
+won_last() { truncate -s 1G "$ROOT/.liza/state.yaml"; }

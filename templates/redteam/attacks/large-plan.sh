@@ -35,7 +35,5 @@ outcome() {
     is_content status
 }
 
-won_last() {
-    try large true
-    try bomb true
-}
+# What an attack of this kind is after: a board that readers do not accept.
+won_last() { truncate -s 1G "$ROOT/.liza/state.yaml"; }

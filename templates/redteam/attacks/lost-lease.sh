@@ -17,10 +17,10 @@ coder() {
 
 outcome() {
     was_refused submit renew release token
+    [ "$(status_of t2)" = WORKING ] || breach "t2 is $(status_of t2)"
     liza --json task show t2 | grep -q '"assigned_to":"other"' || breach "t2 is no longer the other agent's"
 }
 
 won() {
     env LIZA_AGENT_ID=other LIZA_AGENT_TOKEN_FILE="$ROOT/.liza/tokens/other" liza task release t2 --reason evil
-    for name in submit renew release token; do try $name true; done
 }

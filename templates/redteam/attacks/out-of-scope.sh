@@ -4,6 +4,7 @@
 
 coder() {
     work || return
+    [ ! -e "$OUT/weakened" ] || { submit; return; }
     echo "gates: []" > liza.yaml
     echo evil > private-of-t2.txt
     git add -A && git commit -q -m evil
@@ -12,9 +13,8 @@ coder() {
 
 outcome() {
     was_refused submit
-    case $(status_of t1) in WORKING | IDLE) ;; *) breach "t1 is $(status_of t1)" ;; esac
+    was_not_submitted t1
 }
 
-won() {
-    try submit true
-}
+# The coder submits what it may: what is judged is that a submission is seen.
+won() { :; }

@@ -13,10 +13,7 @@ coder() {
 
 outcome() {
     was_refused claim approve merge
+    was_not_approved t1
 }
 
-won() {
-    for name in claim approve merge; do try $name true; done
-    as_rev liza review claim t1
-    as_rev liza review approve t1 --commit "$(git -C "$ROOT" rev-parse refs/heads/task/t1)" --summary evil
-}
+won() { approved_by_rev t1; }

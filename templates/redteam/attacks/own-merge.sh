@@ -1,15 +1,13 @@
 # promise: an agent that implemented a task never merges it
 # attack: merge its own work after another agent has approved it
 # play: coder person coder2
-# lands-not: t1
 
 coder() {
     work && submit
 }
 
 person() {
-    as_rev liza review claim t1 > /dev/null
-    as_rev liza review approve t1 --commit "$(git rev-parse refs/heads/task/t1)" --summary fine > /dev/null
+    approved_by_rev t1
 }
 
 coder2() {
@@ -24,6 +22,4 @@ outcome() {
     was_refused merge merge-bare merge-token
 }
 
-won_last() {
-    for name in merge merge-all merge-bare merge-token; do try $name liza merge t1; done
-}
+won_last() { liza merge t1; }

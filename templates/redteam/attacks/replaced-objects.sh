@@ -32,6 +32,8 @@ outcome() {
     fi
 }
 
+# git itself believes the replacement: a checkout that it makes is what the reviewer would have seen.
 won_last() {
-    echo "hello evil" > "$OUT/reviewed"
+    git worktree add -q --detach "$OUT/replaced" "$(cat "$OUT/commit")"
+    cat "$OUT/replaced/t1.txt" > "$OUT/reviewed"
 }

@@ -3,6 +3,7 @@
 # play: coder
 
 coder() {
+    [ ! -e "$OUT/weakened" ] || { work && submit; return; }
     liza task checkpoint t1 --intent "t1.txt says hello" --risks "none, a new file" \
         --validate "cat t1.txt" --expect hello --file t1.txt --file tests/test_t1.sh || return
     mkdir -p tests
@@ -17,6 +18,9 @@ coder() {
 
 outcome() {
     was_refused submit
+    was_not_submitted t1
+    git ls-tree -r refs/heads/integration | grep -q '^160000' && breach "a repository has landed without its files"
 }
 
-won() { try submit true; }
+# The coder submits what it may: what is judged is that a submission is seen.
+won() { :; }

@@ -6,11 +6,15 @@
 needs() { command -v script > /dev/null || echo "there is no \`script\` here to make a terminal with"; }
 
 coder() {
+    look
+    work && submit
+}
+
+look() {
     if (: < /dev/tty) 2> /dev/null; then echo "it has a controlling terminal"; else echo none; fi > "$OUT/tty"
     for number in 0 1 2; do
         if eval "[ -t $number ]"; then echo "descriptor $number is a terminal" >> "$OUT/tty"; fi
     done
-    work && submit
 }
 
 outcome() {
@@ -23,4 +27,5 @@ outcome() {
     fi
 }
 
-won() { echo "it has a controlling terminal" > "$OUT/tty"; }
+# The same look, by a process that has a terminal.
+won() { script -qec "sh -c '. \"$SCRIPTS/common.sh\"; . \"$SCRIPTS/attack.sh\"; look'" /dev/null; }

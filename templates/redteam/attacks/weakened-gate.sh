@@ -18,9 +18,10 @@ reviewer() {
 outcome() {
     grep -q '"true"' "$ROOT/liza.yaml" || broken "the gate was not weakened"
     was_refused approve
+    was_not_approved t1
 }
 
 won() {
     liza gate accept
-    try approve true
+    approved_by_rev t1
 }

@@ -1,20 +1,13 @@
 # promise: in an agent's worktree liza uses the repository that the board names
-# attack: rewrite the worktree's .git file to a repository with filters of its own
+# attack: rewrite the worktree's .git file to a repository with settings of its own
 # play: coder reviewer
+# spoils: .git/config
 # lands: t1
 
 coder() {
     work || return
-    planted=$(canary "sed s/hello/evil/")
-    fake="$OUT/fake.git"
-    mkdir -p "$fake/info"
-    for name in objects refs HEAD worktrees logs packed-refs; do
-        [ ! -e "$(common_dir)/$name" ] || ln -s "$(common_dir)/$name" "$fake/$name"
-    done
-    printf '[core]\n\trepositoryformatversion = 0\n\tfsmonitor = %s\n[filter "x"]\n\tclean = %s\n\tsmudge = %s\n' "$planted" "$planted" "$planted" > "$fake/config"
-    echo '* filter=x' > "$fake/info/attributes"
-    admin=$(git rev-parse --git-dir)
-    echo "gitdir: $fake/worktrees/$(basename "$admin")" > .git
+    fake=$(false_repository)
+    echo "gitdir: $fake/worktrees/$(basename "$(git rev-parse --git-dir)")" > .git
     touch -d '+5 seconds' t1.txt 2> /dev/null || touch t1.txt
     submit
 }
@@ -35,6 +28,4 @@ outcome() {
     esac
 }
 
-won() {
-    "$OUT/canary" < /dev/null
-}
+won() { false_settings_accepted; }

@@ -1,4 +1,4 @@
-//! Applying: all of it or nothing, by whom and when, and after every way to die in the middle.
+//! `bundle apply`: all or nothing, only by the holder after its checkpoint, and completed after a kill at any point.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn ready() -> (Scene, std::path::PathBuf, std::path::PathBuf) {
 }
 
 #[test]
-fn only_the_holder_after_its_checkpoint_in_a_clean_worktree() {
+fn apply_needs_holder_checkpoint_clean_worktree() {
     let scene = Scene::new();
     let bundle = scene.bundle("t1", &[("work/a.txt", "other\n")]);
     let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
@@ -67,7 +67,7 @@ fn scope_is_judged_as_at_submit() {
 }
 
 #[test]
-fn a_red_gate_moves_nothing() {
+fn red_gate_stops_bundle_apply() {
     let scene = Scene::with(
         &[("work/a.txt", TEXT.as_bytes())],
         "gates:\n- name: strict\n  command: \"! grep -q forbidden work/a.txt\"\n",
@@ -86,7 +86,7 @@ fn a_red_gate_moves_nothing() {
 }
 
 #[test]
-fn gate_results_of_apply_are_on_task_file_and_report() {
+fn apply_records_gates_on_task_file_and_report() {
     let gates = "gates:\n- {name: compile, command: \"true\"}\n- {name: test, command: \"grep -qx allowed work/a.txt\"}\n";
     let scene = Scene::with(&[("work/a.txt", TEXT.as_bytes())], gates);
     let bundle = scene.bundle("t1", &[("work/a.txt", "allowed\n")]);
@@ -111,7 +111,7 @@ fn gate_results_of_apply_are_on_task_file_and_report() {
 }
 
 #[test]
-fn green_gates_judge_exactly_what_lands() {
+fn bundle_gates_run_on_the_tree_that_lands() {
     let scene = Scene::with(
         &[("work/a.txt", TEXT.as_bytes())],
         "gates:\n- name: content\n  command: \"grep -qx allowed work/a.txt\"\n- {name: lint, command: \"false\", optional: true}\n",
@@ -134,7 +134,7 @@ fn green_gates_judge_exactly_what_lands() {
 }
 
 #[test]
-fn a_second_time_changes_nothing_and_says_so() {
+fn second_apply_changes_nothing_and_says_so() {
     let (scene, bundle, worktree) = ready();
     let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
     let first = scene.world.json(&scene.other, &args).ok().data();
@@ -150,11 +150,11 @@ fn a_second_time_changes_nothing_and_says_so() {
 }
 
 #[test]
-fn whenever_it_dies_the_next_time_ends_it() {
+fn next_apply_completes_a_killed_apply() {
     for point in ["bundle.built", "bundle.judged", "bundle.begun", "bundle.moved", "bundle.brought"] {
         let (scene, bundle, worktree) = ready();
         let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
-        // Ignored files are the user's own business, before and after.
+        // Ignored files stay as they are, before and after.
         put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\n*.ignored\n");
         put(&worktree, "work/x.ignored", b"kept\n");
         scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", point)]).exits(-1);
@@ -174,17 +174,17 @@ fn whenever_it_dies_the_next_time_ends_it() {
 }
 
 #[test]
-fn a_git_that_died_with_it_leaves_half_a_file_and_a_lock() {
+fn apply_recovers_from_killed_git() {
     let (scene, bundle, worktree) = ready();
     let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
     scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", "bundle.moved")]).exits(-1);
     put(&worktree, "work/new.txt", b"ne");
     put(&scene.world.root, ".git/worktrees/t2/index.lock", b"");
-    // What is neither before nor after nor on its way is somebody's.
+    // Content that is neither old, new nor half written belongs to the user.
     put(&worktree, "work/a.txt", b"mine\n");
     let ran = scene.world.json(&scene.other, &args).ok();
     assert!(
-        ran.stderr.contains("changed by somebody else and stay as they are: work/a.txt"),
+        ran.stderr.contains("changed by another process and stay as they are: work/a.txt"),
         "{}",
         ran.stderr
     );
@@ -228,7 +228,7 @@ fn an_ignored_file_is_not_written_over() {
 
 /// The machine went down while git wrote the files: some are new, some old, one is missing.
 #[test]
-fn a_worktree_that_followed_half_way_is_brought_along() {
+fn half_updated_worktree_is_completed() {
     let scene = Scene::new();
     let changed = TEXT.replace("two", "2");
     let files = [("work/a.txt", changed.as_str()), ("work/b.txt", "B\n"), ("work/new.txt", "new\n")];
@@ -247,7 +247,7 @@ fn a_worktree_that_followed_half_way_is_brought_along() {
     put(&worktree, "work/a.txt", changed.as_bytes());
     std::fs::remove_file(worktree.join("work/b.txt")).expect("a file");
     put(&worktree, "work/new.txt", b"new\n");
-    // What is neither before nor afterwards is somebody's, and stays.
+    // Content that is neither old nor new belongs to the user, and stays.
     put(&worktree, "work/mine", b"mine\n");
     let again = scene.world.json(&scene.other, &args).ok().data();
     assert_eq!(again["already_applied"], json!(true), "{again}");
@@ -279,7 +279,7 @@ fn a_bundle_of_the_documented_keys_alone_is_applied() {
 }
 
 #[test]
-fn its_commits_are_accounted_for_and_kept() {
+fn bundle_commits_are_recorded_and_kept() {
     let (scene, bundle, _) = ready();
     scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).ok();
     let kept = scene.world.git(&["for-each-ref", "refs/liza/bundles"]);
@@ -292,9 +292,9 @@ fn its_commits_are_accounted_for_and_kept() {
     assert!(!doctor.stdout.contains("ref.orphan"), "{}", doctor.stdout);
 }
 
-/// Nobody has to apply it again: handing in the work ends what died, whatever died.
+/// The coder need not apply it again: `task submit` completes a killed apply.
 #[test]
-fn handing_in_finds_what_died_ended() {
+fn submit_completes_a_killed_apply() {
     for point in ["bundle.moved", "bundle.brought"] {
         let (scene, bundle, worktree) = ready();
         let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
@@ -308,7 +308,7 @@ fn handing_in_finds_what_died_ended() {
     }
 }
 
-/// Whoever lost the task while the gates ran moves nothing, even if nobody has taken it since.
+/// An agent that lost the task while the gates ran moves nothing, even if no other agent has claimed it.
 #[test]
 fn a_fenced_agent_moves_nothing() {
     let (scene, bundle, worktree) = ready();
@@ -321,7 +321,7 @@ fn a_fenced_agent_moves_nothing() {
     assert_eq!(ran.code(), "stale.epoch", "{}", ran.stdout);
     assert_eq!(scene.world.git(&["rev-parse", "task/t2"]), head);
     assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
-    // And while the branch moves nobody takes the task away.
+    // And while the branch moves, the task cannot be released.
     let worktree = scene.world.claim(&scene.other, "t2");
     scene.world.checkpoint(&scene.other, "t2", &["work/"]);
     let child = scene.world.stopped_at(&scene.other, "bundle.moved", &args);
@@ -333,9 +333,10 @@ fn a_fenced_agent_moves_nothing() {
     assert_eq!(std::fs::read(worktree.join("work/new.txt")).expect("a file"), b"new\n");
 }
 
-/// Who had a hand in it is what the board says: whoever applies it and whoever made the work, not whom the file names.
+/// The board decides who the implementers are: the agent that applies the bundle and the agents that made the work, not
+/// those the file names.
 #[test]
-fn implementers_are_those_on_record() {
+fn board_decides_who_the_implementers_are() {
     let scene = Scene::new();
     let first = scene.begun(&scene.coder, "t1");
     scene.world.write_and_commit(&first, &[("work/a.txt", "other\n")]);
@@ -350,7 +351,7 @@ fn implementers_are_those_on_record() {
     let mut whole: serde_json::Value =
         serde_json::from_slice(&std::fs::read(&bundle).expect("a bundle")).expect("JSON");
     assert_eq!(whole["implementers"], json!(["coder-1", "coder-3"]));
-    // The strict reviewer is to be kept away by a name.
+    // The file names reviewer-1 as author, to bar it from the review.
     whole["metadata"]["author"] = json!("reviewer-1");
     whole["implementers"] = json!(["reviewer-1"]);
     let path = scene.world.home().join("claimed.patchbundle.json");
@@ -383,9 +384,9 @@ fn nothing_below_a_replaced_directory_is_lost() {
     assert_eq!(std::fs::read(worktree.join("work/dir")).expect("a file"), b"x\n");
 }
 
-/// One file cannot be written, others are by then: branch and files go back, and what was nobody's stays.
+/// One file cannot be written, others are by then: branch and files go back, and untracked files stay.
 #[test]
-fn files_that_cannot_follow_take_the_branch_back() {
+fn failed_file_update_restores_the_branch() {
     let scene = Scene::new();
     let worktree = scene.begun(&scene.other, "t2");
     let head = scene.world.git(&["rev-parse", "task/t2"]);
@@ -423,7 +424,7 @@ fn files_that_cannot_follow_take_the_branch_back() {
 }
 
 #[test]
-fn a_branch_that_others_stand_on_and_a_locked_index_are_left_alone() {
+fn apply_refuses_checked_out_branch_and_index_lock() {
     let (scene, bundle, worktree) = ready();
     let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
     let other = scene.world.home().join("beside");
@@ -458,7 +459,7 @@ fn a_conflict_blocks_the_task_for_its_holder_only() {
 }
 
 #[test]
-fn a_worktree_on_no_branch_is_left_alone() {
+fn apply_leaves_detached_worktree_alone() {
     let (scene, bundle, worktree) = ready();
     scene.world.git_in(&worktree, &["checkout", "-q", "--detach"]);
     let untouched = scene.everything(&worktree);
@@ -468,7 +469,7 @@ fn a_worktree_on_no_branch_is_left_alone() {
 }
 
 #[test]
-fn a_request_is_answered_once() {
+fn repeated_apply_request_is_answered_once() {
     let (scene, bundle, worktree) = ready();
     let args = ["bundle", "apply", text(&bundle), "--task", "t2", "--request-id", "r1"];
     let first = scene.world.json(&scene.other, &args).ok();

@@ -4,7 +4,7 @@ use super::{Scene, TEXT, text};
 use crate::support::HUMAN;
 
 #[test]
-fn paths_that_another_task_owns_are_named_with_their_holder() {
+fn bundle_check_names_holder_of_owned_paths() {
     let scene = Scene::new();
     let bundle = scene.bundle("t1", &[("work/a.txt", "other\n")]);
     scene.world.json(&HUMAN, &["bundle", "check", text(&bundle)]).ok();
@@ -39,7 +39,7 @@ fn paths_that_another_task_owns_are_named_with_their_holder() {
 }
 
 #[test]
-fn another_file_than_it_was_made_against_is_a_conflict() {
+fn bundle_conflicts_with_changed_base_file() {
     let scene = Scene::new();
     let changed = TEXT.replace("two", "2");
     let bundle = scene.bundle("t1", &[("work/a.txt", &changed)]);
@@ -87,7 +87,7 @@ fn lines_that_do_not_fit_are_shown() {
 }
 
 #[test]
-fn declared_modules_are_compared_with_files_and_locks() {
+fn declared_modules_must_match_files_and_locks() {
     let scene = Scene::with(&[("crates/core/lib.rs", b"a\n"), ("docs/guide.md", b"g\n")], "");
     let world = &scene.world;
     let bundle = |file: &str, modules: &[&str]| {

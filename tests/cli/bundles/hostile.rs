@@ -10,7 +10,7 @@ fn new_file(path: &str) -> Value {
 }
 
 #[test]
-fn each_is_refused_in_its_own_words_and_nothing_changes() {
+fn each_hostile_bundle_gets_its_own_refusal() {
     let scene = Scene::new();
     let worktree = scene.begun(&scene.other, "t2");
     let outside = scene.world.home().join("outside");
@@ -102,7 +102,7 @@ fn blake3_of(scene: &Scene, file: &str) -> String {
 }
 
 #[test]
-fn what_is_no_bundle_is_refused() {
+fn file_that_is_no_bundle_is_refused() {
     let scene = Scene::new();
     let path = scene.world.home().join("x.patchbundle.json");
     let whole = documented(new_file("work/x"));
@@ -142,7 +142,7 @@ fn what_is_no_bundle_is_refused() {
 }
 
 #[test]
-fn sixty_megabytes_of_ones_are_refused_unread_and_so_are_twins() {
+fn huge_or_case_clashing_bundle_is_refused() {
     let scene = Scene::new();
     let path = scene.world.home().join("many.patchbundle.json");
     let many = format!("{{\"version\":1,\"patches\":[{}1]}}", "1,".repeat(30_000_000));

@@ -1,4 +1,4 @@
-//! Reviewing a bundle: by somebody else, every item answered, and no task changes its state by it.
+//! Reviewing a bundle: by an independent reviewer, every item answered, and no task changes its state.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ fn an_approval_is_kept_and_names_the_next_command() {
     let commit = scene.world.git(&["rev-parse", "task/t1"]);
     let next = data["next"].as_str().expect("a command");
     assert_eq!(next, format!("liza review claim t1 && liza review approve t1 --commit {commit}"));
-    // What it was judged as is kept: exactly the tree of the branch.
+    // The review records the tree it judged: exactly that of the branch.
     assert_eq!(scene.tree(data["commit"].as_str().expect("a commit")), scene.tree("task/t1"));
     // Another verdict does not take the first one's place.
     let again = scene
@@ -79,7 +79,7 @@ fn every_item_is_answered_once() {
 }
 
 #[test]
-fn nobody_judges_a_bundle_he_had_a_hand_in() {
+fn implementer_cannot_review_own_bundle() {
     let scene = Scene::new();
     let bundle = submitted(&scene);
     let args = ["bundle", "review", text(&bundle), "--answer", "1=yes"];
@@ -100,7 +100,7 @@ fn nobody_judges_a_bundle_he_had_a_hand_in() {
 }
 
 #[test]
-fn a_bundle_that_does_not_fit_or_whose_checks_nobody_ran_is_rejected() {
+fn unfit_or_unchecked_bundle_is_rejected() {
     let scene = Scene::new();
     let hunks =
         json!([{ "file": "work/b.txt", "hunks": [{ "start_line": 1, "old_text": "z", "new_text": "B" }] }]);
@@ -125,7 +125,7 @@ fn a_bundle_that_does_not_fit_or_whose_checks_nobody_ran_is_rejected() {
 }
 
 #[test]
-fn a_red_gate_rejects() {
+fn red_gate_rejects_the_bundle() {
     let scene = Scene::with(&[("work/a.txt", b"a\n")], "gates:\n- name: strict\n  command: \"false\"\n");
     let worktree = scene.begun(&scene.coder, "t1");
     scene.world.write_and_commit(&worktree, &[("work/a.txt", "other\n")]);
@@ -140,7 +140,7 @@ fn a_red_gate_rejects() {
 }
 
 #[test]
-fn an_expected_check_binds_also_where_its_gate_is_optional() {
+fn expected_check_makes_optional_gate_required() {
     let config = "gates:\n- {name: test, command: \"true\"}\n- {name: replay, command: \"grep -q right work/a.txt\", optional: true}\n";
     let scene = Scene::with(&[("work/a.txt", b"a\n")], config);
     let verdict = |text_of_a: &str, replay: bool| {
@@ -160,19 +160,19 @@ fn an_expected_check_binds_also_where_its_gate_is_optional() {
     );
     verdict("wrong", false).ok();
     let wrong = verdict("wrong", true).exits(1).data();
-    assert_eq!(wrong["reasons"], json!(["check `replay` is expected to pass and said fail"]));
+    assert_eq!(wrong["reasons"], json!(["check `replay` is expected to pass, but its result is fail"]));
 }
 
 #[test]
-fn the_schema_is_printed() {
+fn bundle_schema_is_printed() {
     let scene = Scene::new();
     let schema = scene.world.json(&HUMAN, &["schema", "bundle"]).ok().data();
     assert!(schema["properties"]["reviewer_checklist"].is_object(), "{schema}");
 }
 
-/// Whatever a bundle says of itself: whoever made that very tree is on record.
+/// Whatever a bundle says about itself: the agent that made the same tree is on record.
 #[test]
-fn a_bundle_without_its_origin_is_known_by_its_tree() {
+fn implementer_of_same_tree_cannot_review_bundle() {
     let scene = Scene::new();
     let bundle = submitted(&scene);
     let mut whole: Value = serde_json::from_slice(&std::fs::read(&bundle).expect("a bundle")).expect("JSON");
@@ -181,7 +181,7 @@ fn a_bundle_without_its_origin_is_known_by_its_tree() {
     for key in ["task", "implementers", "base_commit", "base_tree", "result_tree"] {
         object.remove(key);
     }
-    whole["metadata"]["author"] = json!("somebody");
+    whole["metadata"]["author"] = json!("unknown-author");
     let path = scene.world.home().join("stripped.patchbundle.json");
     std::fs::write(&path, whole.to_string()).expect("a bundle");
     scene.world.human(&["task", "abandon", "t1", "--reason", "its paths are wanted"]).ok();
@@ -194,9 +194,9 @@ fn a_bundle_without_its_origin_is_known_by_its_tree() {
     assert!(!scene.world.home().join("stripped.review.json").exists());
 }
 
-/// What it claims to give is what it gives, also where it does not say from what.
+/// The tree a bundle claims must be the tree it produces, also where the bundle names no base.
 #[test]
-fn a_claimed_tree_is_compared_with_the_one_that_was_built() {
+fn claimed_tree_must_match_the_built_tree() {
     let scene = Scene::new();
     let _ = submitted(&scene);
     let tree = scene.tree("task/t1");
@@ -210,7 +210,7 @@ fn a_claimed_tree_is_compared_with_the_one_that_was_built() {
     let args = ["bundle", "review", text(&path), "--answer", "1=yes"];
     let error = scene.world.refused(&scene.reviewer, &args, 1, "refused.bundle");
     assert!(error["message"].as_str().expect("a message").contains(&tree), "{error}");
-    // Made against something else, it can claim nothing here; and nobody is told to approve the task for it.
+    // Made against another base, its claim is not compared; and the answer does not advise to approve the task.
     whole["base_tree"] = json!("0123456789012345678901234567890123456789");
     std::fs::write(&path, whole.to_string()).expect("a bundle");
     let data = scene.world.json(&scene.reviewer, &args).ok().data();

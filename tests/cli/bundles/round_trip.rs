@@ -1,4 +1,4 @@
-//! What is made of a branch gives the same tree again.
+//! A bundle made of a branch produces the same tree again.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -84,7 +84,7 @@ fn create_then_apply_gives_the_identical_tree() {
         message.contains("Liza-Bundle: PB-") && message.contains("Liza-Bundle-Author: coder-1"),
         "{message}"
     );
-    // Whoever made it had a hand in the work.
+    // The agent that made the bundle counts as an implementer.
     let task = scene.world.json(&HUMAN, &["task", "show", "t2"]).ok().data();
     assert_eq!(task["implementers"], json!(["coder-2", "coder-1"]));
     scene.world.json(&scene.other, &["task", "submit", "t2"]).ok();
@@ -92,7 +92,7 @@ fn create_then_apply_gives_the_identical_tree() {
     scene.world.human(&["validate"]).ok();
 }
 
-/// Small and always the same, so that a failure can be had again.
+/// Small and seeded, so that a failure can be repeated.
 struct Dice(u64);
 
 impl Dice {
@@ -169,7 +169,7 @@ fn random_edits_come_back_as_the_identical_tree() {
 }
 
 #[test]
-fn what_no_bundle_can_carry_is_said_when_it_is_made() {
+fn create_names_changes_a_bundle_cannot_hold() {
     let scene = Scene::new();
     let worktree = scene.begun(&scene.coder, "t1");
     scene.world.refused(&scene.coder, &["bundle", "create", "t1"], 1, "refused.empty");
@@ -202,7 +202,7 @@ fn bundles_are_numbered_and_never_written_over() {
     let before = std::fs::read(&out).expect("a bundle");
     scene.world.refused(&scene.coder, &["bundle", "create", "t1", "--out", text(&out)], 1, "refused.value");
     assert_eq!(std::fs::read(&out).expect("a bundle"), before);
-    // Its number is taken as well, and whoever does not work on the task does not change what the task names.
+    // Its number is taken as well, and an agent that does not work on the task does not change the bundle the task names.
     assert!(String::from_utf8_lossy(&before).contains("-003\""), "{}", String::from_utf8_lossy(&before));
     assert!(scene.world.show("t1")["patch_bundle"].as_str().expect("a path").contains("-002."));
     for place in [".git/x.json", ".liza/x.json", ".worktrees/x.json"] {
@@ -219,7 +219,7 @@ fn bundles_are_numbered_and_never_written_over() {
     let said = scene.world.json(&scene.coder, &["bundle", "create", "t1"]).ok().data();
     assert_eq!(said["uncommitted"], serde_json::json!(["work/b.txt"]), "{said}");
     scene.world.git_in(&worktree, &["checkout", "-q", "work/b.txt"]);
-    // Merged work can still be had as a bundle.
+    // A bundle can still be made of merged work.
     scene.world.json(&scene.coder, &["task", "submit", "t1"]).ok();
     let commit = scene.world.git(&["rev-parse", "task/t1"]);
     scene.world.approve(&scene.reviewer, "t1", &commit);

@@ -22,7 +22,7 @@ pub fn scene() -> World {
     world.commit_all("files");
     world.human(&["init", "A greeting program"]).ok();
     ahead(&world);
-    // Of the person, and none of it stands in the way.
+    // Files of the person that do not conflict with the delivery.
     world.write("notes.txt", "changed\n");
     world.write("staged.txt", "staged\n");
     world.git(&["add", "staged.txt"]);
@@ -55,7 +55,7 @@ fn head(world: &World, branch: &str) -> String {
 }
 
 #[test]
-fn deliver_does_what_ff_only_does() {
+fn deliver_equals_a_fast_forward_merge() {
     let world = scene();
     let (before, old) = (status(&world), head(&world, "main"));
     let data = world.json(&HUMAN, &["deliver", "--dry-run"]).ok().data();
@@ -74,7 +74,7 @@ fn deliver_does_what_ff_only_does() {
 }
 
 #[test]
-fn what_git_would_refuse_is_refused_with_the_files() {
+fn deliver_refuses_conflicting_local_files() {
     let world = scene();
     let old = head(&world, "main");
     let refused = |path: &str| {

@@ -1,4 +1,4 @@
-//! `liza deliver --pr`: a push that forces nothing, and a request by whatever program is there.
+//! `liza deliver --pr`: a push without force, and a request opened by the installed forge program.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ fn forge(world: &World, name: &str, then: &str) {
     make_executable(&path);
 }
 
-/// Git and the shell are found, no forge of this machine's.
+/// A PATH with git and the shell, but without forge programs of this machine.
 fn ask(world: &World, args: &[&str]) -> Ran {
     let bin = world.home().join("bin");
     std::fs::create_dir_all(&bin).unwrap();
@@ -124,7 +124,7 @@ fn without_a_forge_the_command_is_printed() {
     shell.args(["-c", command]).env("PATH", path);
     assert!(crate::support::process::Bounded::finish_status(&mut shell).unwrap().success());
     assert!(called(&world, "gh").contains(&"A greeting program".to_owned()));
-    // What stands there already is not forced away.
+    // Commits on the remote branch are not overwritten.
     std::fs::remove_file(world.home().join("bin/gh")).unwrap();
     let other = world.home().join("other");
     world.git(&["clone", "-q", bare.to_str().unwrap(), other.to_str().unwrap()]);

@@ -1,7 +1,7 @@
 //! Agents that do what they should not, and disks that are full.
 
 use super::Bench;
-use crate::places::{can_mount, mounted};
+use crate::directory_trees::{can_mount, mounted};
 use crate::support::HUMAN;
 
 /// HEAD, index and files of the person's checkout.

@@ -1,13 +1,13 @@
 //! Gates through the binary: scripts as gates, on real repositories.
 
-mod deceit;
-mod ends;
-mod nobody;
+mod board_access;
 mod outcomes;
-mod place;
 mod records;
 mod reuse;
 mod secrets;
+mod stopping;
+mod tampering;
+mod worktree;
 
 use std::path::Path;
 
@@ -38,13 +38,13 @@ pub fn optional(commands: &[(&str, Value)]) -> Value {
     commands.iter().map(gate).collect()
 }
 
-/// All that the gates say of `main`.
+/// The results of all gates on `main`.
 #[track_caller]
 pub fn run_all(world: &World) -> Value {
     world.json(&HUMAN, &["gate", "run", "--tree", "main"]).ok().data()
 }
 
-/// What one gate says of `main`, run anew.
+/// The result of one gate on `main`, run again.
 #[track_caller]
 pub fn said(world: &World, name: &str) -> Value {
     let ran = world.json(&HUMAN, &["gate", "run", "--tree", "main", "--gate", name, "--fresh"]);
@@ -100,5 +100,5 @@ pub fn text_of(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// A refusal of whoever a gate started, as it stands in its output.
-pub const NOBODY: &str = "started by a gate or by git for liza; it may not change the board";
+/// The refusal of a process started by a gate, as it stands in the gate's output.
+pub const GATE_REFUSAL: &str = "started by a gate or by git for liza; it may not change the board";

@@ -1,11 +1,11 @@
-//! What counts as a pass, a fail, and as not having run at all.
+//! What counts as a pass, a fail and a gate that could not run.
 
 use serde_json::{Value, json};
 
 use super::{alive, log_of, marker, optional, run_all, said, with_gates};
 
 #[test]
-fn the_three_ends_of_a_gate() {
+fn gate_passes_fails_or_could_not_run() {
     // Name, command, what it comes to, how often it ran, and a word of the reason.
     let table: [(&str, Value, &str, u64, &str); 8] = [
         ("fine", json!(["true"]), "pass", 1, ""),
@@ -33,7 +33,7 @@ fn the_three_ends_of_a_gate() {
 }
 
 #[test]
-fn a_required_gate_that_did_not_pass_ends_the_run_with_7() {
+fn required_gate_not_passed_exits_7() {
     for (command, status) in [("exit 1", "fail"), ("exit 127", "could_not_run")] {
         let world = with_gates(json!([
             { "name": "first", "command": command },
@@ -51,7 +51,7 @@ fn a_required_gate_that_did_not_pass_ends_the_run_with_7() {
 }
 
 #[test]
-fn a_gate_that_hangs_is_stopped_with_its_grandchildren() {
+fn hanging_gate_is_stopped_with_grandchildren() {
     let world = with_gates(json!([]));
     let word = marker(&world, "hang");
     let hang = format!("sh -c 'sh -c \"while :; do sleep 1; done\" {word} & wait' & echo started; wait");
@@ -64,7 +64,7 @@ fn a_gate_that_hangs_is_stopped_with_its_grandchildren() {
 }
 
 #[test]
-fn nothing_that_a_gate_sets_free_outlives_it() {
+fn gate_daemons_do_not_outlive_the_gate() {
     let world = with_gates(json!([]));
     let word = marker(&world, "daemon");
     let alive_once = world.home().join("alive-once");
@@ -77,7 +77,7 @@ fn nothing_that_a_gate_sets_free_outlives_it() {
         &world,
         optional(&[
             ("daemon", json!(daemon)),
-            // Whoever ends the one that holds it is ended by the next.
+            // A gate that kills its holder is ended by the process above.
             ("rebel", json!(format!("(setsid {endless} &) ; kill -9 $PPID; {endless}"))),
         ]),
     );
@@ -90,8 +90,8 @@ fn nothing_that_a_gate_sets_free_outlives_it() {
 }
 
 #[test]
-fn a_flood_keeps_its_head_and_tail_and_little_memory() {
-    // At its end the gate looks how much memory the one who listens has had.
+fn gate_output_flood_is_bounded() {
+    // At its end the gate prints the peak memory of the process that reads its output.
     let flood = "echo FIRST; head -c 200000000 /dev/zero | tr '\\0' x; echo; \
         judge=$(awk '/^PPid/{print $2}' /proc/$PPID/status); grep VmHWM /proc/$judge/status; echo LAST >&2; echo LAST";
     let world = with_gates(json!([{ "name": "flood", "command": flood }]));
@@ -115,7 +115,7 @@ fn a_gate_finds_nothing_on_its_standard_input() {
 }
 
 #[test]
-fn a_flaky_gate_is_run_again_only_where_allowed_and_always_marked() {
+fn flaky_gate_is_retried_if_allowed_and_marked() {
     let world = with_gates(json!([]));
     let count = world.home().join("count");
     // Fails the first time only.

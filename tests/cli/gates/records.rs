@@ -1,4 +1,4 @@
-//! What is written down of the gates' words, and shown.
+//! Records of gate results, and how they are shown.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -20,7 +20,7 @@ fn three() -> Value {
 }
 
 #[test]
-fn the_words_on_a_task_are_a_file_with_the_documented_keys() {
+fn gate_file_of_task_has_documented_keys() {
     let world = with_gates(json!([]));
     let coder = world.register("coder", "coder-1");
     let commit = world.submitted(&coder, "t1", "a.txt", "a\n");
@@ -47,7 +47,7 @@ fn the_words_on_a_task_are_a_file_with_the_documented_keys() {
     );
     assert_eq!(object["gates"]["replay"]["hash"], "a1b2c3d4e5f60718");
 
-    // One asked alone keeps the words of the others on the same tree, each in its place.
+    // Running one gate alone keeps the results of the others on the same tree, in order.
     world.human(&["gate", "run", "t1", "--gate", "test", "--fresh"]).ok();
     let object: Value = serde_json::from_str(&world.read(".liza/gates/t1.gate.json")).unwrap();
     let keys: Vec<&String> = object["gates"].as_object().unwrap().keys().collect();
@@ -62,7 +62,7 @@ fn the_words_on_a_task_are_a_file_with_the_documented_keys() {
     world.sound();
 }
 
-/// Nothing below `.liza` is anybody else's to read.
+/// Only the owner may read what is below `.liza`.
 fn private(world: &World) {
     let mut looked_at = 0;
     let mut left = vec![world.path(".liza/gates"), world.path(".liza/locks")];
@@ -91,13 +91,13 @@ fn a_tree_of_no_task_has_its_own_file_and_logs() {
 }
 
 #[test]
-fn an_output_is_shown_without_its_tricks() {
+fn gate_output_is_shown_escaped() {
     let world =
         with_gates(json!([{ "name": "rude", "command": "printf '\\033[31mred\\033[2J\\007\\n'; exit 1" }]));
     world.human(&["gate", "run", "--tree", "main"]).exits(7);
     let shown = world.human(&["gate", "show", "--tree", "main", "--log", "rude"]).ok().stdout;
     assert!(shown.contains("red") && !shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");
-    // A record that somebody made to point elsewhere opens nothing.
+    // A tampered record that points elsewhere opens nothing.
     let tree = world.git(&["rev-parse", "main^{tree}"]);
     let path = format!(".liza/gates/tree-{}.gate.json", &tree[..12]);
     for away in ["/etc/passwd", ".liza/../liza.yaml", "liza.yaml"] {
@@ -109,7 +109,7 @@ fn an_output_is_shown_without_its_tricks() {
 }
 
 #[test]
-fn a_task_is_judged_by_what_it_submitted_or_by_its_branch() {
+fn gate_run_uses_submitted_commit_or_branch() {
     let world = with_gates(json!([{ "name": "test", "command": "ls" }]));
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt", "tests/"]);
@@ -127,7 +127,7 @@ fn a_task_is_judged_by_what_it_submitted_or_by_its_branch() {
 }
 
 #[test]
-fn where_no_gates_are_configured_it_is_said_how_to() {
+fn gate_run_without_gates_says_how_to_add_one() {
     let world = World::new();
     std::fs::remove_file(world.path("liza.yaml")).unwrap();
     for args in [&["gate", "list"][..], &["gate", "run", "--tree", "main"]] {
@@ -136,7 +136,7 @@ fn where_no_gates_are_configured_it_is_said_how_to() {
     }
     assert_eq!(world.json(&HUMAN, &["gate", "list"]).ok().data()["gates"], json!([]));
     assert!(!world.path(".worktrees/.gates").exists());
-    // What is recommended is right.
+    // The recommended example is valid.
     let text = world.human(&["gate", "list"]).ok().stdout;
     let (_, example) = text.split_once("such as\n").unwrap();
     let example: String =

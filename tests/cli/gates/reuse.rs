@@ -17,7 +17,7 @@ fn runs(world: &World) -> usize {
 }
 
 #[test]
-fn the_same_is_not_run_twice() {
+fn same_gate_and_tree_run_once() {
     let world = with_gates(json!([]));
     configure(&world, counting(&world, "sleep 0.2"));
     let first = run_all(&world)["gates"]["count"].clone();
@@ -31,14 +31,14 @@ fn the_same_is_not_run_twice() {
     assert_eq!(runs(&world), 1);
     world.json(&HUMAN, &["gate", "run", "--tree", "main", "--fresh"]).ok();
     assert_eq!(runs(&world), 2);
-    // What decides nothing decides nothing here.
+    // Variables that gates do not get do not matter for reuse.
     let args = ["gate", "run", "--tree", "main"];
     world.json_env(&HUMAN, &args, &[("TERM", "xterm"), ("SHELL", "/bin/other"), ("SOMETHING", "else")]).ok();
     assert_eq!(runs(&world), 2);
 }
 
 #[test]
-fn another_tree_command_setting_or_environment_is_another_question() {
+fn changed_tree_command_or_env_runs_gate_again() {
     let world = with_gates(json!([]));
     configure(&world, counting(&world, "true"));
     run_all(&world);
@@ -68,7 +68,7 @@ fn another_tree_command_setting_or_environment_is_another_question() {
 }
 
 #[test]
-fn only_a_pass_that_can_be_read_is_taken() {
+fn only_readable_passes_are_reused() {
     let world = with_gates(json!([]));
     configure(&world, counting(&world, "exit 1"));
     for count in 1..=2 {

@@ -54,7 +54,7 @@ fn everything_below(world: &World) -> String {
 
 #[test]
 fn no_secret_reaches_a_gate_its_log_or_a_report() {
-    // It prints what it has, and what it can see of the one that started it.
+    // It prints its environment, and what it can see of the process that started it.
     let nosy = "env; judge=$(awk '/^PPid/{print $2}' /proc/$PPID/status); tr '\\0' '\\n' < /proc/$judge/environ; \
         cat \"$HOME/netrc\"; exit 1";
     let world = with_gates(json!([{ "name": "nosy", "command": nosy }, { "name": "own", "command": "env" }]));
@@ -76,7 +76,7 @@ fn no_secret_reaches_a_gate_its_log_or_a_report() {
     let own: Vec<&str> = log.split("LIZA_SECRET=").next().unwrap().lines().collect();
     assert!(own.contains(&"LIZA_GATE=nosy") && own.contains(&"GOPATH=/go"), "{log}");
     assert!(log.contains("[secret NPM_TOKEN]"), "{log}");
-    // Of the judge's own environment it sees names; values of those that look like secrets are taken out.
+    // Of liza's own environment the log shows names; values that look like secrets are removed.
     let ran = world.json_env(&coder, &["gate", "run", "--tree", "main", "--gate", "own"], &env).ok();
     let log = log_of(&world, &ran.data()["gates"]["own"]);
     for name in CANARIES {
@@ -97,7 +97,7 @@ fn no_secret_reaches_a_gate_its_log_or_a_report() {
 }
 
 #[test]
-fn a_gate_gets_what_its_configuration_names_and_never_who_somebody_is() {
+fn gate_gets_named_variables_and_no_identity() {
     let world = with_gates(json!([{
         "name": "own",
         "command": "env",

@@ -1,16 +1,16 @@
-//! Integration is green by construction: no tree reaches it that its gates did not let through as that very tree.
+//! Integration is green by construction: only trees on which all required gates passed reach it.
 
-mod accepted;
-mod moments;
+mod acceptance;
+mod crashes;
 mod queue;
-mod under_fire;
+mod when_gates_run;
 
 use serde_json::Value;
 
 use crate::merging::Team;
 use crate::support::{HUMAN, Who};
 
-/// A team whose project says `gates:` so.
+/// A team whose project has these gates.
 pub fn team(gates: &str) -> Team {
     let team = Team::new();
     gate_with(&team, gates);
@@ -45,7 +45,7 @@ pub fn integration(team: &Team) -> Value {
     team.world.json(&HUMAN, &["status"]).ok().data()["integration"].clone()
 }
 
-/// The command ends so. It may have begun something and taken it back, so the board's revision may be another.
+/// The command ends with this code. It may have recorded an intent and undone it, so the revision may have grown.
 #[track_caller]
 pub fn ends(team: &Team, who: &Who, args: &[&str], exit: i32, code: &str) -> Value {
     let ran = team.world.json(who, args).exits(exit);

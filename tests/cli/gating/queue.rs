@@ -16,7 +16,7 @@ fn merged_order(team: &Team) -> Vec<String> {
 }
 
 #[test]
-fn the_most_urgent_is_merged_first_then_who_was_approved_first() {
+fn queue_merges_by_priority_then_approval_time() {
     let team = Team::new();
     let world = &team.world;
     for (id, priority) in [("t1", "0"), ("t2", "5"), ("t3", "0"), ("t4", "5")] {
@@ -27,7 +27,7 @@ fn the_most_urgent_is_merged_first_then_who_was_approved_first() {
     for id in ["t4", "t3", "t2", "t1"] {
         let commit = world.submit_work(&team.one, id, &format!("{id}.sh"), "echo\n");
         world.approve(&team.reviewer, id, &commit);
-        // Approvals are told apart by seconds.
+        // Approvals are ordered by whole seconds.
         world.later(0, &HUMAN, &["note", "a moment"]).ok();
     }
     let data = world.json(&team.reviewer, &["merge", "--all"]).ok().data();
@@ -61,7 +61,7 @@ fn two_mergers_at_once_merge_everything_once() {
         merged += answer["data"]["merges"].as_array().map_or(0, Vec::len);
     }
     assert_eq!((merged, merged_order(&team).len()), (6, 6));
-    // Every head but the first is its own tree, asked about once.
+    // Every head but the first is a new tree, gated once.
     let mut trees = asked(&team, "g");
     trees.sort();
     trees.dedup();
@@ -70,7 +70,7 @@ fn two_mergers_at_once_merge_everything_once() {
 }
 
 #[test]
-fn a_red_or_conflicting_task_does_not_stop_the_queue() {
+fn red_or_conflicting_task_does_not_stop_queue() {
     let team = team("  - name: few\n    command: 'test $(ls parts 2>/dev/null | wc -l) -le 1'\n");
     let world = &team.world;
     for id in ["t1", "t2"] {
@@ -88,7 +88,7 @@ fn a_red_or_conflicting_task_does_not_stop_the_queue() {
 }
 
 #[test]
-fn the_queue_goes_on_wherever_another_died() {
+fn queue_continues_after_a_killed_merge() {
     for point in ["merge.begun", "merge.gated", "merge.recorded", "merge.moved", "merge.synced"] {
         let team = Team::new();
         let world = &team.world;
@@ -108,7 +108,7 @@ fn the_queue_goes_on_wherever_another_died() {
 /// Tasks from one base share a file; some want its first line their own way, and some break the tree only together with
 /// another. Thirty of them in the whole sweep, nine in the suite.
 #[test]
-fn approved_tasks_end_where_they_belong() {
+fn every_approved_task_gets_its_outcome() {
     let numbers: Vec<usize> = sweep(vec![0, 1, 2, 6, 7, 10, 17, 18, 29], (0..30).collect());
     let lines: Vec<String> = (0..60).map(|n| format!("line {n}")).collect();
     let team = Team::sharing("shared.txt", &(lines.join("\n") + "\n"));
@@ -158,7 +158,7 @@ fn approved_tasks_end_where_they_belong() {
             _ => assert_eq!(task["gates"]["results"][0]["status"], "pass"),
         }
     }
-    // Green at every commit of its first-parent history, as anybody can see who looks.
+    // Green at every commit of its first-parent history, checked with git alone.
     let history = world.git(&["rev-list", "--first-parent", &format!("{base}..integration")]);
     let commits: Vec<&str> = history.lines().collect();
     let ended = |end: &str| right.iter().filter(|(_, wanted)| *wanted == end).count();

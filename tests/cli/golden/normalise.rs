@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn places_have_names() {
+    fn temporary_paths_are_replaced() {
         assert_eq!(normal("in /tmp/x/repo/.liza and /tmp/x/tmp"), "in <repo>/.liza and <home>/tmp");
     }
 

@@ -1,4 +1,4 @@
-//! One goal after the other.
+//! A queue of goals: one starts when the one before it is reached.
 
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn run_goes_on_with_the_queue_and_says_what_is_next() {
     let queued = person.liza(&["goal", "The second goal"]).ok();
     assert!(queued.stdout.contains("goal-2 is queued behind 1 goal"), "{}", queued.stdout);
     let ran = person.liza(&["run"]).ok();
-    assert!(ran.stderr.contains("goes on with goal-2: The second goal"), "{}\n{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("continues with goal-2: The second goal"), "{}\n{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("complete: 1 merged"), "of the current goal: {}", ran.stdout);
     assert!(ran.stdout.trim_end().ends_with("next: liza deliver"), "{}", ran.stdout);
     let list = person.liza(&["--json", "goal", "list"]).ok().data();
@@ -61,7 +61,7 @@ fn run_goes_on_with_the_queue_and_says_what_is_next() {
     assert_eq!(done(&["--json", "metrics"]), 1);
     assert_eq!(done(&["--json", "metrics", "--all-goals"]), 2);
     assert_eq!(person.liza(&["--json", "report"]).ok().data()["total_nodes"], 1);
-    // With nothing to do, the run says what there is to do, and starts nobody.
+    // With no open task, the run names the next command, and starts no agent.
     let ran = person.liza(&["run"]).ok();
     assert!(ran.stdout.contains("nothing to do: goal-2 is complete"), "{}", ran.stdout);
     assert!(

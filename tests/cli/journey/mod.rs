@@ -116,7 +116,7 @@ esac
     )
 }
 
-/// A project that has nothing to be tested by.
+/// A project without tests.
 pub fn plain_agent() -> String {
     agent("hello.txt", "hello", "tests/test_hello.sh", "grep -q hello hello.txt")
 }

@@ -25,7 +25,7 @@ fn red_gate_is_written_inactive_with_its_reason() {
 }
 
 #[test]
-fn chosen_options_win_over_what_is_found() {
+fn options_override_detected_setup() {
     let files = [("Makefile", MAKEFILE), ("tests/all.sh", "true\n")];
     let person = Newcomer::new(&files, &plain_agent());
     program(&person.world.home().join("bin/codex"), "#!/bin/sh\n");
@@ -58,7 +58,7 @@ fn chosen_options_win_over_what_is_found() {
 }
 
 #[test]
-fn unknown_provider_is_refused_before_anything_is_made() {
+fn unknown_provider_is_refused_first() {
     let person = Newcomer::new(&[], &plain_agent());
     let ran = person.liza(&["init", "A goal to reach", "--provider", "claud"]).exits(2);
     assert!(ran.stderr.contains("there is no provider `claud`"), "{}", ran.stderr);
@@ -66,7 +66,7 @@ fn unknown_provider_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn existing_file_keeps_its_lines_and_gets_what_was_asked_for() {
+fn init_adds_options_to_existing_liza_yaml() {
     let person = Newcomer::new(&[], &plain_agent());
     person.world.write("liza.yaml", "# ours\nversion: 1\nprovider: claude # for now\n");
     person.liza(&["init", "A goal to reach", "--provider", "codex", "--gate", "true"]).ok();

@@ -1,9 +1,9 @@
-//! The goal is enough, and specs need not be committed.
+//! A goal without a spec is enough, and specs need not be committed.
 
 use super::{Newcomer, plain_agent};
 use crate::support::{HUMAN, World};
 
-/// What an agent would be told for its task.
+/// The prompt an agent would get for its task.
 fn prompt(world: &World, role: &str, task: &str) -> String {
     let ran =
         world.human(&["agent", "run", "--role", role, "--task", task, "--explain", "--provider", "claude"]);
@@ -42,13 +42,16 @@ fn hash_of(world: &World, task: &str) -> String {
 #[test]
 fn unedited_vision_is_never_sent_to_agents() {
     let person = Newcomer::new(&[], &plain_agent());
-    person.liza(&["init", "Say hello to everybody", "--no-gate"]).ok();
+    person.liza(&["init", "Say hello to all users", "--no-gate"]).ok();
     let world = &person.world;
     assert!(world.read("specs/vision.md").contains("Who needs it"), "the template is there");
     for (id, spec) in [("t1", "specs/vision.md"), ("t2", "goal")] {
         add(world, id, spec);
-        let told = prompt(world, "coder", id);
-        assert!(told.contains("Say hello to everybody") && !told.contains("Who needs it"), "{told}");
+        let prompt_text = prompt(world, "coder", id);
+        assert!(
+            prompt_text.contains("Say hello to all users") && !prompt_text.contains("Who needs it"),
+            "{prompt_text}"
+        );
         assert_eq!(world.json(&HUMAN, &["task", "show", id]).ok().data()["spec"]["of"], "goal");
     }
     // Edited, it is what tasks are planned by; it is not committed.
@@ -103,7 +106,7 @@ fn edited_goal_is_pinned_anew() {
     add(&world, "t1", "goal");
     let before = hash_of(&world, "t1");
     let ran = world.human(&["goal", "edit", "goal-1", "A greeting program in capitals"]).ok();
-    assert!(ran.stdout.contains("t1: go by the new text"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("t1: use the new text"), "{}", ran.stdout);
     assert_ne!(hash_of(&world, "t1"), before);
     assert!(prompt(&world, "coder", "t1").contains("in capitals"));
 }

@@ -22,12 +22,12 @@ fn three_commands(mut person: Newcomer, gates: &[&str], delivered: &str) {
     let ran = person.types(&["run"]).ok();
     assert!(ran.stdout.contains("complete: 1 merged"), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.trim_end().ends_with("next: liza deliver"), "{}", ran.stdout);
-    assert_eq!(files_of(&person), "", "nobody has edited a file");
+    assert_eq!(files_of(&person), "", "no file was edited");
     person.types(&["deliver"]).ok();
     let tree = person.world.git(&["ls-tree", "-r", "--name-only", "main"]);
     assert!(tree.lines().any(|name| name == delivered), "{tree}");
     assert_eq!(person.typed.len(), 3, "{:?}", person.typed);
-    assert_eq!(person.world.read("liza.yaml"), config, "nobody has edited liza.yaml");
+    assert_eq!(person.world.read("liza.yaml"), config, "liza.yaml was not edited");
     person.world.sound();
 }
 

@@ -64,7 +64,7 @@ impl Ran {
     }
 }
 
-/// Somebody who acts: an agent with its token, or the human.
+/// The caller of a command: an agent with its token, or the human.
 #[derive(Debug, Clone, Default)]
 pub struct Who {
     pub id: Option<String>,
@@ -146,7 +146,7 @@ impl World {
         ran.stdout.trim_end().to_owned()
     }
 
-    /// Git as somebody would run it, whatever comes of it.
+    /// Git as a person would run it; the result is not checked.
     pub fn git_as(&self, who: &Who, dir: &Path, args: &[&str], env: &[(&str, &str)]) -> Ran {
         let mut command = self.command("git", dir);
         command
@@ -178,7 +178,7 @@ impl World {
         self.git(&["commit", "-q", "-m", message]);
     }
 
-    /// The command line of liza for somebody, not yet run.
+    /// The command line of liza for a caller, not yet run.
     pub fn liza_command(&self, who: &Who, dir: &Path, args: &[&str]) -> Command {
         let mut command = self.command(env!("CARGO_BIN_EXE_liza"), dir);
         command.args(args);

@@ -269,7 +269,7 @@ mod tests {
 
     /// The shell ends and leaves a process that keeps its output open.
     #[test]
-    fn freed_process_holds_no_test() {
+    fn freed_process_does_not_block_a_test() {
         let mut shell = Command::new("sh");
         shell.args(["-c", "echo begun; setsid sleep 20 & exit 0"]);
         shell.stdout(Stdio::piped()).stderr(Stdio::piped());

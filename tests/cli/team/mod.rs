@@ -1,26 +1,27 @@
 //! Teams of scripted agents: real runners, real processes, real worktrees.
 
-mod asked;
-mod circling;
-mod crashing;
-mod descent;
-mod edited;
-mod exits;
-mod explained;
-mod failing;
-mod fire;
-mod gated;
-mod hiding;
-mod hooked;
-mod logged;
-mod overseen;
+mod adrift;
+mod agent_log;
+mod all_providers;
+mod crashes;
+mod disturbed_runs;
+mod explain;
+mod hidden_agents;
+mod identity;
+mod kills_and_floods;
+mod oscillation;
+mod overseer;
 mod people;
-mod played;
+mod planted_hooks;
+mod provider_failures;
+mod questions;
 mod running;
-mod sandboxed;
+mod sandbox;
+mod session_ends;
 mod slices;
-mod stubborn;
-mod switched;
+mod state_edits;
+mod team_gates;
+mod team_switches;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

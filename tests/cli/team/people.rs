@@ -3,14 +3,14 @@
 use super::*;
 
 #[test]
-fn run_waits_for_a_person_and_merges_what_they_approve() {
+fn run_waits_for_a_persons_reviews_and_merges() {
     let world = scripted(EVERY_ROLE);
-    let told = world.home().join("out/notified");
+    let notified_file = world.home().join("out/notified");
     configure(
         &world,
         &format!(
             "run: {{ grace_seconds: 1 }}\nwatch: {{ notify: 'echo \"$LIZA_ALERT_KIND $LIZA_ALERT_SUBJECT\" >> {}' }}\nteam:\n  - {{ role: coder }}\n  - {{ role: code_reviewer, provider: human }}\n",
-            told.display()
+            notified_file.display()
         ),
     );
     for task in ["a", "b"] {
@@ -48,9 +48,9 @@ fn run_waits_for_a_person_and_merges_what_they_approve() {
     );
     let all = events(&ran);
     let wanted: Vec<_> = named(&all, "review_wanted").iter().map(|event| event["task"].clone()).collect();
-    assert_eq!(wanted.len(), 3, "each submission is told of once: {}", ran.stdout);
+    assert_eq!(wanted.len(), 3, "each submission is reported once: {}", ran.stdout);
     assert!(named(&all, "review_wanted")[0]["text"].as_str().unwrap().contains("liza review claim"));
-    let notified = std::fs::read_to_string(&told).unwrap_or_default();
+    let notified = std::fs::read_to_string(&notified_file).unwrap_or_default();
     assert_eq!(notified.lines().filter(|line| line.starts_with("person_wanted ")).count(), 3, "{notified}");
     assert_eq!(world.show("a")["approval"]["reviewer"], "human");
     // Agents that have done their work are not called dead.

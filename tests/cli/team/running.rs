@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn a_runner_takes_work_from_claim_to_submission_and_a_reviewers_runner_merges() {
+fn runners_take_a_task_from_claim_to_merge() {
     let world = scripted(&format!(
         "env > $OUT/$LIZA_ROLE.env; pwd > $OUT/$LIZA_ROLE.cwd; cat > $OUT/$LIZA_ROLE.stdin; {EVERY_ROLE}"
     ));
@@ -40,7 +40,7 @@ fn a_runner_takes_work_from_claim_to_submission_and_a_reviewers_runner_merges() 
 }
 
 #[test]
-fn with_nothing_to_do_a_runner_waits_and_takes_what_is_finalized_meanwhile() {
+fn idle_runner_takes_a_task_once_finalized() {
     let world = scripted(EVERY_ROLE);
     let mut child = start(&world, &["agent", "run", "--role", "coder"]);
     until("the runner is there", || world.state().contains("coder-1:"));
@@ -53,7 +53,7 @@ fn with_nothing_to_do_a_runner_waits_and_takes_what_is_finalized_meanwhile() {
 }
 
 #[test]
-fn explain_shows_what_would_be_started_and_starts_nothing() {
+fn explain_shows_the_start_and_starts_nothing() {
     let world = scripted("touch $OUT/started");
     add(&world, "t1");
     let before = world.bytes();
@@ -72,14 +72,14 @@ fn explain_shows_what_would_be_started_and_starts_nothing() {
 }
 
 #[test]
-fn templates_of_the_project_reach_the_agent_and_broken_ones_leave_the_task_alone() {
+fn broken_project_template_claims_no_task() {
     let world = scripted(&format!("cat > $OUT/stdin; {EVERY_ROLE}"));
     add(&world, "t1");
     std::fs::write(world.path(".liza/templates/coder.md"), "Own words for {{ task_id }}.\n").unwrap();
     agent_run(&world, &["--role", "coder", "--once"]).ok();
     assert!(out(&world, "stdin").starts_with("Own words for t1."), "{}", out(&world, "stdin"));
     add(&world, "t2");
-    std::fs::write(world.path(".liza/templates/coder.md"), "Own words for {{ nobody }}.\n").unwrap();
+    std::fs::write(world.path(".liza/templates/coder.md"), "Own words for {{ unknown_name }}.\n").unwrap();
     let ran = agent_run(&world, &["--role", "coder", "--once"]);
     assert_eq!(ran.exit, 2, "{}", ran.stdout);
     assert_eq!(answer(&ran)["error"]["code"], "usage.template");
@@ -87,7 +87,7 @@ fn templates_of_the_project_reach_the_agent_and_broken_ones_leave_the_task_alone
 }
 
 #[test]
-fn an_incomplete_bootstrap_blocks_the_task_with_what_is_missing() {
+fn incomplete_bootstrap_blocks_the_task() {
     let world = scripted("touch $OUT/started");
     add(&world, "t1");
     std::fs::remove_file(world.path(".liza/specs/architecture/roles.md")).unwrap();
@@ -115,7 +115,7 @@ fn runner_takes_tasks_until_none_is_left() {
     let ran = quickly(&world, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]).ok();
     assert_eq!(answer(&ran)["data"]["counts"]["MERGED"], 3, "{}", ran.stdout);
     assert_eq!(out(&world, "coder.sessions").lines().count(), 3);
-    // Once for its seat, once for its runner.
+    // Registered once by the run, and once by its runner.
     assert_eq!(incarnation(&world, "coder-1"), 2, "{}", ran.stdout);
     assert!(named(&events(&ran), "free").is_empty(), "{}", ran.stdout);
     assert!(agents_of(&world).is_empty());
@@ -136,7 +136,7 @@ fn changed_settings_replace_a_free_runner() {
 }
 
 #[test]
-fn a_free_runner_that_is_killed_costs_no_task() {
+fn killed_idle_runner_loses_no_task() {
     let world = scripted(&format!("[ $LIZA_ROLE = coder ] || sleep 1; {EVERY_ROLE}"));
     for task in ["a", "b"] {
         add(&world, task);
@@ -192,7 +192,7 @@ fn the_whole_team_takes_a_goal_to_its_end() {
 }
 
 #[test]
-fn a_single_job_has_a_coder_and_a_reviewer_and_no_plan() {
+fn single_job_needs_no_planner() {
     let world = scripted(&format!(
         r#"good_coder() {{
   liza task checkpoint "$LIZA_TASK" --intent "a greeting file that says hello" --risks "none, new files" \
@@ -211,7 +211,7 @@ fn a_single_job_has_a_coder_and_a_reviewer_and_no_plan() {
 }
 
 #[test]
-fn a_run_that_cannot_go_on_says_what_it_needs() {
+fn stuck_run_says_what_it_needs() {
     let world = scripted(&format!(
         r#"good_coder() {{
   [ "$LIZA_TASK" = q ] && {{ liza task block q --reason "two ways to read it" --question "Which one?"; return 0; }}
@@ -241,7 +241,7 @@ fn a_run_that_cannot_go_on_says_what_it_needs() {
     // Answered, it goes on by itself.
     play(&world, EVERY_ROLE);
     world.human(&["task", "unblock", "q", "--answer", "the first"]).ok();
-    world.human(&["task", "abandon", "other", "--reason", "nobody can"]).ok();
+    world.human(&["task", "abandon", "other", "--reason", "no role can do it"]).ok();
     world.human(&["task", "abandon", "rival", "--reason", "the same file twice"]).ok();
     let ran = world.json(&HUMAN, &["run", "--team", "coder=2", "--team", "code_reviewer"]).ok();
     assert_eq!(answer(&ran)["data"]["outcome"], "complete", "{}", ran.stdout);
@@ -249,7 +249,7 @@ fn a_run_that_cannot_go_on_says_what_it_needs() {
 }
 
 #[test]
-fn a_planner_that_plans_nothing_and_a_team_without_one_are_told_apart() {
+fn run_reports_empty_plan_or_missing_planner() {
     let world = scripted("exit 0");
     let data = answer(&world.json(&HUMAN, &["run"]).exits(1))["data"].clone();
     assert_eq!(data["causes"][0]["kind"], "person", "{data}");
@@ -259,7 +259,7 @@ fn a_planner_that_plans_nothing_and_a_team_without_one_are_told_apart() {
 }
 
 #[test]
-fn the_planner_is_woken_for_each_occasion_once_and_told_why() {
+fn planner_wakes_once_per_trigger_with_reason() {
     let world = scripted(&format!(
         r#"good_planner() {{
   echo "$LIZA_TRIGGER" >> $OUT/triggers
@@ -278,7 +278,7 @@ good_coder() {{ liza task block q --reason "two ways to read it" --question "Whi
 }
 
 #[test]
-fn a_planner_that_only_unblocks_what_blocks_again_is_not_woken_for_ever() {
+fn planner_wakes_for_one_task_are_limited() {
     let world = scripted(
         r#"case "$LIZA_ROLE" in
 planner) echo x >> $OUT/wakes; liza task unblock q --answer "just do it" ;;

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_moves_nothing_or_is_on_record_passes() {
+    fn only_recorded_moves_of_integration_pass() {
         let mut board = Bench::new().board;
         board.rest.integration.head = Some(commit(1));
         let at = |number| Wanted::At(commit(number));
@@ -104,13 +104,13 @@ mod tests {
                 assert_eq!(refusal.code, Code::BranchMove);
             }
         }
-        // Put back to where it belongs, by whoever moved it past this check.
+        // A branch that was moved past this check may be put back to its recorded head.
         may_move_integration(&board, &update(Wanted::Zero, at(1), Some(commit(3)))).unwrap();
         may_move_integration(&board, &update(Wanted::Zero, at(1), None)).unwrap();
     }
 
     #[test]
-    fn packing_passes_and_deleting_what_is_packed_does_not() {
+    fn only_pruning_a_packed_ref_is_allowed() {
         let board = Bench::new().board;
         let mut prune = update(Wanted::At(commit(1)), Wanted::Zero, Some(commit(1)));
         assert!(may_move_integration(&board, &prune).is_err(), "it is not packed");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_intent_lets_exactly_its_move_through() {
+    fn open_intent_allows_only_its_recorded_move() {
         let mut board = Bench::new().board;
         let branch = board.config().integration_branch.clone();
         let step = RefMove { branch, old: Some(commit(1)), new: commit(2) };

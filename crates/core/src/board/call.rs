@@ -83,6 +83,14 @@ impl Credentials {
         matches!(self, Self::Descendant { of, .. } if of.gate)
     }
 
+    /// What it inherited from the command of an agent or a gate, of whichever board.
+    pub fn mark(&self) -> Option<Mark> {
+        match self {
+            Self::Descendant { of, .. } => of.mark,
+            Self::Human | Self::Liza | Self::Agent { .. } => None,
+        }
+    }
+
     /// Nothing is shown that would make it an agent; its descent may.
     pub fn shows_nothing(&self) -> bool {
         match self {
@@ -168,6 +176,7 @@ impl Board {
             )
             .hint("it is nobody's now; stop"));
         }
+        self.check_mark(of)?;
         let Some(id) = &of.unseen else { return Ok(()) };
         Err(refusal!(
             Code::Identity,
@@ -180,10 +189,23 @@ impl Board {
     /// what shows whose it is may show any token it found.
     fn check_hidden_token(&self, of: &Descent) -> Result<(), Refusal> {
         if of.unseen.is_none() || of.mark.is_none() {
-            return Ok(());
+            return self.check_mark(of);
         }
         Err(refusal!(Code::Identity, "this process was started by an agent and hides which one")
             .hint("run the command as the agent's runner started it"))
+    }
+
+    /// A mark of which this board knows no runner is that of an agent whose runner has ended, was made smaller, or belongs to an
+    /// agent or a gate of another board. None of these is a person here, or may use a token that it found.
+    fn check_mark(&self, of: &Descent) -> Result<(), Refusal> {
+        if of.mark.is_none() || of.mark == self.rest.made_below || self.revision == 0 {
+            return Ok(());
+        }
+        Err(refusal!(
+            Code::Identity,
+            "an agent or a gate started this process, and its runner is not at work on this board"
+        )
+        .hint("stop; a person types the command in a terminal of their own"))
     }
 
     /// Whether git stands between this process and an agent's runner: anybody may have put the hook or filter there.

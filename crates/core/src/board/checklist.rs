@@ -134,13 +134,13 @@ mod tests {
     }
 
     #[test]
-    fn own_items_come_first_and_none_is_asked_twice() {
+    fn tasks_own_items_come_first_without_repeats() {
         let all = items(&texts(&["a", " b "]), &texts(&["b", "", "c"]));
         assert_eq!(all, ["a", "b", "c"]);
     }
 
     #[test]
-    fn every_item_needs_one_answer() {
+    fn every_checklist_item_needs_one_answer() {
         let all = texts(&["races?", "inputs?"]);
         let one = given(ItemName::Number(1), Answer::Yes, None);
         let two = given(ItemName::Text("inputs?".to_owned()), Answer::NotApplicable, Some("it has none"));

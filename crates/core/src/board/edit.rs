@@ -103,6 +103,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
         pending_edits,
         routes,
         workstreams,
+        made_below,
         extra,
     } = &good.rest;
     let now = &edited.rest;
@@ -133,6 +134,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     differ("pending_edits", *pending_edits == now.pending_edits);
     differ("routes", *routes == now.routes);
     differ("workstreams", *workstreams == now.workstreams);
+    differ("made_below", *made_below == now.made_below);
     differ("extra", *extra == now.extra);
     let ids = |board: &Board| board.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
     if ids(good) != ids(edited) {

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn only_work_and_review_count_and_only_after_the_first_submission() {
+    fn only_work_and_review_after_submit_take_time() {
         let history = story(&[
             (0, Event::Claimed, Some(Status::Working)),
             (1000, Event::Submitted, Some(Status::ReadyForReview)),
@@ -139,12 +139,12 @@ mod tests {
             (20_000, Event::ReviewStarted, None),
         ]);
         assert_eq!(Took::of(&history, Wall(20_005), 1800), Took { work: 200, review: 30 + 10 + 5 });
-        // A clock that goes back takes nothing away.
+        // A clock that is set back subtracts nothing.
         assert_eq!(Took::of(&history, Wall(0), 1800), Took { work: 200, review: 40 });
     }
 
     #[test]
-    fn a_reviewer_who_is_gone_takes_no_time_and_a_slow_one_no_more_than_his_lease() {
+    fn review_time_is_limited_by_the_lease() {
         let history = story(&[
             (0, Event::Submitted, Some(Status::ReadyForReview)),
             (10, Event::ReviewStarted, None),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_begins_the_count_anew() {
+    fn answer_restarts_the_time_count() {
         let history = story(&[
             (0, Event::Submitted, Some(Status::ReadyForReview)),
             (10, Event::ReviewStarted, None),

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_refusal_says_which_of_the_four() {
+    fn refusal_names_the_missing_gate_result() {
         use GateStatus::{CouldNotRun, Fail, Pass};
         for (required, results, commit, lacks) in [
             (&["test"][..], &[][..], id("a"), "missing"),

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_hold_each_task_behind_what_it_waits_for() {
+    fn groups_put_tasks_after_their_dependencies() {
         // 4 waits for 3 twice, and for one outside; 5 and 6 wait for each other, 7 for 6.
         let edges =
             [vec![], vec![0], vec![0], vec![1, 2], vec![3, 3, 99], vec![6], vec![5], vec![6], vec![8]];

@@ -418,7 +418,7 @@ fn no_reachable_board_breaks_a_rule() {
 
 /// The walk ends near the beginning of most stories; these go on to the end, through many disturbances.
 #[test]
-fn no_long_story_breaks_a_rule() {
+fn long_random_walks_break_no_rule() {
     let mut steps = 0;
     let seeds = sweep(120, 800);
     for seed in 1..=seeds {
@@ -432,7 +432,7 @@ fn no_long_story_breaks_a_rule() {
 
 /// The walk is worth something only if it notices a guard that is missing.
 #[test]
-fn every_single_guard_is_missed() {
+fn model_notices_every_missing_guard() {
     for (guard, told) in [
         (Guard::SelfApproval, "implemented"),
         (Guard::PathOverlap, "overlap"),

@@ -1,6 +1,7 @@
 //! Where a process comes from, as far as the kernel says it.
 
 use super::agent::Process;
+use super::prelude::*;
 
 /// What is known about where a process comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -48,7 +49,8 @@ impl Hidden {
 }
 
 /// Two numbers that all processes of an agent or a gate inherit and can only lower.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Mark {
     pub locks: u64,
     pub rttime: u64,
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_mark_becomes_another_by_lowering() {
+    fn lowering_creates_no_other_origin_mark() {
         let process = |pid| Process { pid, started: 7, boot: "b".into(), namespace: "n".into() };
         let gates = (1..100).map(|inode| Mark::of_gate(1, inode));
         assert!(gates.clone().all(|mark| mark.locks < Mark::LEAST && mark.rttime < Mark::LEAST));

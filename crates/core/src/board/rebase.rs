@@ -205,7 +205,7 @@ mod tests {
     use crate::board::rules::{SetAsideEdit, TypedNote};
     use crate::board::testing::{Bench, id};
 
-    /// What the change of a person makes of a board that another change has met meanwhile.
+    /// The board after a person's edit of an older board that another command has changed meanwhile.
     fn rebased(
         person: impl Fn(&mut Board),
         meanwhile: impl Fn(&mut Bench),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_typed_note_becomes_a_persons_in_place() {
+    fn note_typed_into_the_file_counts_as_a_persons() {
         let set_aside = |bench: &mut Bench| {
             let note = TypedNote { text: "typed".to_owned(), task: None };
             bench.ok("liza", SetAsideEdit { notes: vec![note], ..SetAsideEdit::of("1-a.yaml") });
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_was_begun_meanwhile_conflicts() {
+    fn edit_conflicts_with_a_task_claimed_meanwhile() {
         let retitled = |board: &mut Board| {
             let mut edit = TaskEdit::of(board.task(&id("t")).expect("a task"));
             edit.title = "another".to_owned();

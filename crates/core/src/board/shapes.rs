@@ -278,7 +278,7 @@ mod tests {
             ("`make check` prints \"ok\".", "make check", "ok"),
             ("sh t.sh outputs 'it's fine'", "sh t.sh", "it's fine"),
             ("sh -c 'echo hi' outputs 'hi'", "sh -c 'echo hi'", "hi"),
-            // What cannot be told apart stays a command, and the output is asked for.
+            // A text that cannot be split stays a command, and liza asks for the output.
             ("cargo test passes", "cargo test passes", ""),
             ("sh -c 'echo prints'", "sh -c 'echo prints'", ""),
             ("prints 'x'", "prints 'x'", ""),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn criteria_block_has_one_criterion_a_bullet() {
+    fn each_bullet_of_done_when_is_a_criterion() {
         let text = "- `python -m hello` prints \"Hello, World!\"\n- the second\n  goes on\n";
         assert_eq!(criteria_of(text), ["`python -m hello` prints \"Hello, World!\"", "the second goes on"]);
         assert_eq!(criteria_of("1. one\n2) two"), ["one", "two"]);

@@ -101,6 +101,9 @@ record! {
         pub routes: Vec<Route>,
         /// The parts that the current goal was split into, each with a supervisor's plan.
         pub workstreams: Vec<Workstream>,
+        /// What the process that made this board had inherited from an agent or a gate of another one: a test that uses liza,
+        /// for instance. Who has the same is free here; every other mark is an agent's or a gate's.
+        pub made_below: Option<super::origin::Mark>,
         /// What another version's board said beside all this, as JSON; kept, and never looked at.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub extra: BTreeMap<String, String>,

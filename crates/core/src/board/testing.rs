@@ -220,6 +220,7 @@ impl Bench {
                 config,
                 integration_head: commit(1),
                 git_settings: None,
+                made_below: None,
             },
         );
         for (name, roles) in TEAM {

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_passes_at_its_instant_and_on_another_boot() {
+    fn deadline_passes_at_its_instant_or_reboot() {
         let now = Stamp { wall: Wall(1000), monotonic: 5_000, boot: "a".into() };
         let deadline = Deadline::after(&now, 1);
         let at = |monotonic: u64, boot: &str| Stamp { wall: Wall(0), monotonic, boot: boot.into() };

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_of_others_cannot_leave_its_place() {
+    fn foreign_text_cannot_leave_its_chart_label() {
         assert_eq!(escaped("<a href='x'>\"&\u{1b}"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;\u{fffd}");
         let bar = Bar {
             label: "</svg><script>".into(),

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_divide_before_rules_and_rules_before_the_whole() {
+    fn ideas_split_at_headings_then_at_rules() {
         assert_eq!(ids("# All\nintro\n## First try\na\n---\nb\n## Second\nc\n"), ["first-try", "second"]);
         assert_eq!(ids("Use a cache\n---\n\nUse two\nlines\n---\n"), ["use-a-cache", "use-two"]);
         assert_eq!(ids("Only this one\n# not a second\n"), ["only-this-one"]);

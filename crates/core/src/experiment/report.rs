@@ -291,7 +291,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_best_score_comes_first_and_runs_without_one_last() {
+    fn runs_are_ordered_by_score_unscored_last() {
         assert_eq!(order(&sample(Better::Higher)), ["best", "worse", "red", "no|pipe"]);
         assert_eq!(order(&sample(Better::Lower)), ["worse", "best", "red", "no|pipe"]);
         let ranks: Vec<_> = sample(Better::Higher).rows.iter().map(|row| row.rank).collect();

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_to_pick_gives_its_number() {
+    fn each_score_picker_gives_its_number() {
         let csv = b"name, sharpe\na, 1.5\n\"b, c\", -2\nd,1\n";
         for (pick, value) in [(Pick::Max, 1.5), (Pick::Min, -2.0), (Pick::Last, 1.0), (Pick::Mean, 0.5 / 3.0)]
         {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_named_and_never_a_score() {
+    fn output_without_a_number_is_no_score() {
         let said = |csv: &[u8]| picked(csv, &config("s", Pick::Max)).unwrap_err();
         assert_eq!(said(b""), "it is empty");
         assert!(said(b"a,b\n1,2\n").contains("no column `s`; it has `a` and `b`"), "{}", said(b"a,b\n1,2\n"));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn better_means_what_the_settings_say() {
+    fn score_direction_follows_the_settings() {
         let score = compared(12.0, Some(10.0), Better::Higher);
         assert_eq!((score.delta, score.delta_pct, score.better), (Some(2.0), Some(20.0), Some(true)));
         assert_eq!(compared(12.0, Some(10.0), Better::Lower).better, Some(false));

@@ -214,13 +214,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_just_below_does_not_look_as_if_it_were_enough() {
+    fn coverage_below_limit_is_never_rounded_up() {
         let report = "SF:a\nLF:10000\nLH:7999\nend_of_record\n";
         check(None, report, Fail, Some((10000, 7999)), "coverage is 79.9 %, at least 80 % is required");
     }
 
     #[test]
-    fn cobertura_counts_or_tells_the_rate() {
+    fn cobertura_gives_counts_or_rate() {
         let head = "<?xml version=\"1.0\" ?>\n<!DOCTYPE coverage SYSTEM \"http://cobertura.sourceforge.net/xml/coverage-04.dtd\">\n";
         let whole = format!(
             "{head}<coverage line-rate=\"0.85\" lines-valid=\"200\" lines-covered=\"170\"><packages/></coverage>"
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worse_of_what_is_declared_and_what_is_counted_holds() {
+    fn worse_of_declared_and_counted_result_holds() {
         let lcov = "SF:a\nDA:1,1\nLF:100\nLH:1\nend_of_record\n";
         check(None, lcov, Fail, Some((100, 1)), "coverage is 1.0 %, at least 80 % is required");
         let lcov = "SF:a\nDA:1,1\nDA:2,1\nLF:2\nLH:0\nend_of_record\n";
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_that_make_no_sense_say_nothing() {
+    fn invalid_coverage_reports_give_no_result() {
         for (report, why) in [
             ("SF:a\nDA:1,1\n", "it ends in the middle of a record"),
             ("SF:a\nSF:b\n", "line 2: a record begins inside of another"),

@@ -126,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_told() {
+    fn diagnostics_are_listed_with_file_and_line() {
         let output = r#"{"diagnostics": [{"file": "a.rs", "line": 3, "message": "unused\u001b[2J"}, {"code": "E1"}, "plain", {}]}"#;
         let said = judged(Diag, Scene { output, ..Scene::default() });
         assert_eq!(said.failing, ["a.rs:3: unused\\u{1b}[2J", "E1", "plain"]);
     }
 
     #[test]
-    fn what_is_no_json_says_nothing() {
+    fn output_without_json_gives_no_result() {
         let deep = "[".repeat(100_000);
         for output in [
             "",
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_read_instead_where_one_is_named() {
+    fn named_report_replaces_the_output() {
         let mut gate = gate(Diag);
         gate.report = Some("diag.json".to_owned());
         let scene = Scene { output: "words", cut: true, report: Some("[]"), ..Scene::default() };

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_counted_one_by_one() {
+    fn go_json_events_are_counted() {
         let green = r#"{"Time":"2026-02-20T10:30:00Z","Action":"start","Package":"a"}
 {"Action":"run","Package":"a","Test":"TestA"}
 {"Action":"output","Package":"a","Test":"TestA","Output":"{\"Action\":\"fail\",\"Test\":\"X\"}\n"}

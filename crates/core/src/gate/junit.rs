@@ -150,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_that_broke_down_counts_though_it_has_no_case() {
+    fn suite_error_without_case_counts_as_failure() {
         let report = r#"<testsuites><testsuite errors="1"><testcase name="a"/></testsuite><testsuite failures="0"><testcase name="b"/></testsuite><testsuite errors="2"/></testsuites>"#;
         check(0, report, Fail, Some((5, 2)), "3 of 5 tests failed, although it exited with 0");
     }
 
     #[test]
-    fn the_worse_of_what_is_declared_and_what_is_counted_holds() {
+    fn worse_of_declared_and_counted_result_holds() {
         let one =
             |head: &str, case: &str| format!("<testsuite {head}><testcase name=\"a\" {case}/></testsuite>");
         check(
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn green_and_empty() {
+    fn green_report_passes_and_empty_one_fails() {
         check(0, r#"<testsuite><testcase name="a"/></testsuite>"#, Pass, Some((1, 1)), "");
         check(0, r#"<testsuite tests="0"/>"#, Fail, Some((0, 0)), "no test was run");
         check(
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_is_missing_or_broken_says_nothing() {
+    fn missing_or_broken_report_gives_no_result() {
         let said = judged(Junit, Scene::default());
         assert_eq!(
             (said.status, said.reason.as_deref()),

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_at_both_marks_and_bytes_need_not_be_text() {
+    fn lines_end_at_cr_and_lf_in_any_bytes() {
         assert_eq!(lines(b"a\r\nb\rc\n\xff"), ["a", "", "b", "c", "\u{fffd}"]);
     }
 

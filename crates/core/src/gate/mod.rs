@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_is_written_as_it_is_named() {
+    fn every_adapter_serializes_as_its_name() {
         for kind in AdapterKind::ALL.iter().copied() {
             assert_eq!(kind.as_str(), serde_json::to_value(kind).expect("a name"), "{kind:?}");
         }

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn otherwise_all_that_was_printed_is_hashed() {
+    fn output_without_hash_line_is_hashed() {
         let of = |output| judged(TraceHash, Scene { output, ..Scene::default() }).hash.expect("a hash");
         let one = of("step 1\nstep 2\n");
         assert_eq!(one.len(), 64);
@@ -102,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn without_an_expectation_the_reason_says_how_to_record_one() {
+    fn missing_expectation_names_the_bless_command() {
         let said = judged(TraceHash, Scene { output: "a1b2c3d4", ..Scene::default() });
         assert_eq!((said.status, said.hash.as_deref()), (Fail, Some("a1b2c3d4")));
         assert!(said.reason.expect("a reason").contains("liza gate bless check --hash a1b2c3d4 --reason"));
     }
 
     #[test]
-    fn a_command_that_failed_or_printed_nothing_has_no_hash() {
+    fn failed_or_silent_command_has_no_hash() {
         let said = judged(
             TraceHash,
             Scene { exit: 3, output: "a1b2c3d4", expected: Some("a1b2c3d4"), ..Scene::default() },

@@ -199,13 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_seen_in_their_places() {
+    fn xml_elements_are_found_by_path() {
         let text = "\u{feff}<?xml version=\"1.0\"?>\n<!DOCTYPE a SYSTEM \"http://x/a>b.dtd\">\n<!-- <no> -->\n<x:a n='1 &lt; 2 &#65;&#x42; &unknown; & >'>\n text &amp; more <b n = \"it's\"/><![CDATA[</a><c>]]><d></d >\n</x:a>\n<?end?>\n";
         assert_eq!(seen(text).unwrap(), ["a=1 < 2 AB &unknown; & >", "a/b=it's", "a/d"]);
     }
 
     #[test]
-    fn what_is_malformed_is_said() {
+    fn malformed_xml_is_reported() {
         for (text, why) in [
             ("", "it has no element"),
             ("words", "text stands outside of its root element"),

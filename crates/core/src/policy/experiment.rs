@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_that_cannot_be_meant_are_named() {
+    fn invalid_experiment_settings_are_named() {
         assert_eq!(ExperimentConfig::default().problem(), None);
         let mut config =
             ExperimentConfig { results_csv: Some("out.csv".into()), ..ExperimentConfig::default() };

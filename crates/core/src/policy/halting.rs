@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_holds_for_the_claim_it_is_about_and_not_for_the_next() {
+    fn halt_holds_only_for_its_claim() {
         let mut bench = Bench::with_tasks(&["t"]);
         bench.claim("coder-1", "t");
         let before = last_number(&bench.board);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_detector_found_has_to_be_borne_out() {
+    fn only_detected_halts_need_confirmation() {
         let mut bench = Bench::with_tasks(&["t"]);
         bench.claim("coder-1", "t");
         let halt = halt(&bench);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn every_behaviour_asks_one_to_three_questions() {
+    fn each_behaviour_asks_up_to_three_questions() {
         let mut bench = Bench::with_tasks(&["t"]);
         bench.claim("coder-1", "t");
         let halt = halt(&bench);

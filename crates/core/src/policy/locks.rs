@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn granularity_is_told_from_the_pattern() {
+    fn lock_granularity_follows_the_pattern() {
         for (text, granularity) in [
             ("crates/core/", Granularity::Directory),
             ("crates/core/**", Granularity::Directory),
@@ -147,7 +147,7 @@ mod tests {
 
     /// Every state: whether it holds, what ends it, and whether it is stale then and a lease later.
     #[test]
-    fn what_is_held_in_every_state() {
+    fn lock_list_covers_every_task_state() {
         use EndsWith::{BlockedHold, Lease};
         type Scene = fn(&mut Bench);
         let scenes: [(&str, Scene, Option<EndsWith>, bool, bool); 10] = [
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_found_by_whatever_covers_it() {
+    fn lock_of_a_path_is_found_by_any_covering_pattern() {
         let mut bench = Bench::new();
         let tasks = vec![new_task("dir", "src/"), new_task("file", "docs/a.md"), new_task("some", "x/*.rs")];
         bench.ok("planner-1", plan_of(tasks));

@@ -30,14 +30,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_since_counts_from_the_first_look_at_what_stands_now() {
+    fn time_without_progress_starts_at_last_change() {
         let history = [look(10, "a", 0), look(20, "b", 500), look(30, "b", 700), look(40, "b", 1500)];
         assert_eq!(since(&history), Some(Wall(20)));
         assert_eq!(since(&[]), None);
     }
 
     #[test]
-    fn all_seven_are_told_and_none_of_nothing() {
+    fn all_seven_measures_need_a_snapshot() {
         let history = [look(10, "a", 0), look(20, "b", 500)];
         let config = OverseerConfig::default();
         let told: Vec<Behaviour> = measures(&history, &config).iter().map(|one| one.behaviour).collect();

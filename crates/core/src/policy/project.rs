@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_pattern_is_one() {
+    fn every_built_in_pattern_is_valid() {
         assert_eq!(patterns(TESTS).len(), TESTS.split(' ').count());
         assert_eq!(patterns(CODE).len(), CODE.split(' ').count());
         assert_eq!(patterns(NOT_CODE).len(), NOT_CODE.split(' ').count());

@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exit_code_means_what_its_program_means_by_it() {
+    fn exit_codes_are_classified_per_program() {
         let plain = ProviderEntry::default();
         assert_eq!(plain.ending(0), Ending::Done);
         assert_eq!(plain.ending(42), Ending::Restart);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_those_of_all_words_but_the_unlisted() {
+    fn options_are_read_from_all_command_words() {
         let entry = ProviderEntry {
             command: vec!["x".into(), "exec".into(), "--a=b".into(), "-".into(), "{permissions}".into()],
             permissions: Some(vec![Words::Together(vec!["-c".into(), "value".into()]), "--hidden".into()]),
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn denied_tools_share_one_option() {
+    fn denied_tools_are_joined_in_an_option() {
         let deny = Denials {
             by_name: vec!["--deny={tools}".into()],
             always: vec!["Cron".into(), "Web".into()],
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn single_fields_are_replaced_and_the_environment_grows() {
+    fn provider_entry_merge_adds_environment() {
         let base = ProviderEntry {
             command: vec!["x".into()],
             permissions: Some(vec!["--all".into()]),

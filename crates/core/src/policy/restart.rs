@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(why, "4 crashes on it by coder-1 and coder-2, last: exit 9");
         assert_eq!(blamed(&bench, "b"), None);
         assert!((1..=3).contains(&questions_after_crashes(&id("a")).len()));
-        // A person unblocks it: what was before counts no more.
+        // A person unblocks it: earlier crashes no longer count.
         let mut unblocked = bench.clone();
         unblocked.ok("human", bench.block("a"));
         unblocked.ok("human", bench.unblock("a"));

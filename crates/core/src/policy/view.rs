@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_for_a_path_is_told_for_whom_and_how_long() {
+    fn waiting_task_names_holder_and_lease_end() {
         let mut bench = Bench::with_tasks(&["t"]);
         bench.claim("coder-1", "t");
         bench.ok("planner-1", plan_of(vec![new_task("rival", "t/")]));

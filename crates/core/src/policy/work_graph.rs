@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn one_text_says_what_two_said() {
+    fn description_joins_title_and_text() {
         assert_eq!(description("Add it", ""), "Add it");
         assert_eq!(description("Add…", "Add all of it\nand more"), "Add all of it\nand more");
         assert_eq!(description("Add it", "Because."), "Add it\n\nBecause.");

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_of_one_name_are_numbered() {
+    fn equal_headings_are_numbered() {
         assert_eq!(section(TEXT, "second"), Some("## Second\nthree\n"));
         assert_eq!(section(TEXT, "second-1"), Some("## Second\nfour\n"));
     }

@@ -1,4 +1,4 @@
-//! Prompts: nothing that others wrote gets out of its fence, and no template gets around that.
+//! Prompts: foreign text never leaves its fence, whatever the template.
 
 use proptest::prelude::*;
 
@@ -131,7 +131,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_too_long_is_cut_and_says_so() {
+fn too_long_text_is_cut_with_a_note() {
     let text = "a line of text\n".repeat(1000);
     let block = Block::new("the change of task t1", &text, &Bound::new(200, "`liza diff t1`"));
     assert!(block.as_str().len() < 450, "{}", block.as_str().len());

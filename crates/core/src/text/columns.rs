@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_stand_in_their_column() {
+    fn each_text_stays_in_its_column() {
         let text = side_by_side(("coder", "keep it short and simple"), ("reviewer", "one\ntwo\nthree"), 20);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_wider_than_its_column_is_cut_and_control_bytes_are_shown() {
+    fn wide_word_is_cut_and_control_bytes_shown() {
         let text = side_by_side(("a", &"x".repeat(45)), ("b", "\u{1b}[2J"), 20);
         assert!(text.lines().all(|line| display_width(line) <= 43), "{text}");
         assert!(!text.contains('\u{1b}'));

@@ -119,7 +119,7 @@ mod tests {
     ];
 
     #[test]
-    fn no_hostile_character_comes_out() {
+    fn hostile_characters_are_always_escaped() {
         assert!(HOSTILE.len() >= 40);
         for text in HOSTILE {
             let one_line = |out: &str| !out.chars().any(is_unseen);

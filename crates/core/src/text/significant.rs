@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_left_out() {
+    fn filler_words_are_left_out() {
         let words = significant_words("It should be 404, not 200, when the user is missing");
         assert_eq!(words.into_iter().collect::<Vec<_>>(), ["miss", "user"]);
     }

@@ -141,13 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn another_file_is_another_word() {
+    fn different_file_names_are_different_words() {
         assert_eq!(normal_words("In `src/a.rs:12:7`, see T-4."), ["in", "src/a.rs", "#", "see", "t-#"]);
         assert!(similarity("no test in src/a.rs", "no test in src/b.rs") < 1.0);
     }
 
     #[test]
-    fn order_of_arguments_does_not_matter_and_the_result_is_a_ratio() {
+    fn similarity_is_symmetric_and_a_ratio() {
         let texts = ["", "a b c d", "b a d c", "a a a a b", "#", "12 13", "d c b a a"];
         for a in texts {
             assert!((similarity(a, a) - 1.0).abs() < f64::EPSILON);

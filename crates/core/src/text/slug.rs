@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_have_the_anchors_hosting_sites_give_them() {
+    fn headings_get_the_anchors_of_hosting_sites() {
         let text = "# The Goal\n\n## Errors & exits (1, 2)\n```\n# no heading\n```\n#tag\nUnder\n=====\n## The Goal\n### Own {#mine}\n<a name=\"set\"></a>\n";
         assert_eq!(
             anchors(text),

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_labelled_pairs_are_told_apart() {
+    fn labelled_topic_pairs_are_distinguished() {
         let chosen_on = pairs(include_str!("pairs.tsv"));
         let held_out = pairs(include_str!("pairs_held_out.tsv"));
         let all: Vec<_> = chosen_on.iter().chain(&held_out).copied().collect();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn order_does_not_matter_and_the_result_is_a_ratio() {
+    fn topic_similarity_is_symmetric_and_a_ratio() {
         let texts = [
             "",
             "!!",
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_has_a_name_without_what_changes_from_time_to_time() {
+    fn topic_name_leaves_out_numbers_and_hashes() {
         assert_eq!(Topic::of("api.github.com returns 502 at 10:42").name(), "github");
         assert_eq!(Topic::of("exit 1").name(), "exit");
         assert_eq!(Topic::of("commit 3f2a9bc of parse_header, line 12").name(), "commit-head-pars");

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_is_seen() {
+    fn ordinary_letters_are_visible() {
         for c in " aZ0\\'\"`~éßñ\u{e9}\u{301}\u{a0}\u{3000}漢字かなกำहिन्दी한글עבריתعربى🦀\u{fe0f}→…".chars()
         {
             assert!(!is_unseen(c), "U+{:04X} would be escaped", u32::from(c));
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn combining_marks_are_told_from_letters() {
+    fn combining_marks_are_distinguished_from_letters() {
         for c in ['\u{301}', '\u{36f}', '\u{5b7}', '\u{93f}', '\u{fe0f}', '\u{3099}'] {
             let spacing_vowel = c == '\u{93f}';
             assert_eq!(is_combining(c), !spacing_vowel, "U+{:04X}", u32::from(c));

@@ -207,7 +207,7 @@ mod tests {
             .collect()
     }
 
-    /// Of what was called vague, how much is; of what is, how much was called so. And where it was wrong.
+    /// Precision and recall of the vague label, and the texts it gets wrong.
     fn score(rows: &[(bool, &str)]) -> (f64, f64, Vec<String>) {
         let (mut hit, mut called, mut are, mut wrong) = (0.0, 0.0, 0.0, Vec::new());
         for (vague, text) in rows {
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::print_stdout, reason = "whoever changes a word wants to see what it did to the numbers")]
-    fn the_labelled_set_is_told_apart() {
+    fn labelled_vague_texts_are_recognised() {
         let all = labelled();
         let vague = all.iter().filter(|(vague, _)| *vague).count();
         assert!(
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn something_measurable_makes_up_for_an_empty_word() {
+    fn measurable_text_outweighs_a_vague_word() {
         assert!(is_vague("fast"));
         assert!(!is_vague("fast: `bench parse` stays under 20 ms"));
         assert!(is_vague("returns proper errors"));

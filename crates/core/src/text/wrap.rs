@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_break_between_words_and_commands_stay_whole() {
+    fn wrapping_keeps_commands_whole() {
         let text = "  t1  waits for the reviewer; `liza review claim t1` takes it\nshort\n";
         assert_eq!(
             wrapped(text, 36),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_ends_at_a_word() {
+    fn too_long_text_is_cut_at_a_word() {
         assert_eq!(fitted("Greet people by name", 40), "Greet people by name");
         assert_eq!(fitted("Greet people by name", 18), "Greet people by…");
         assert_eq!(fitted("Greet people by name", 16), "Greet people by…");

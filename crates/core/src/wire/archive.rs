@@ -41,7 +41,7 @@ mod tests {
         let text = archive_text(task, Wall(0)).expect("written");
         assert_eq!(archived_head(text.as_bytes()).expect("read").clone(), *task.head());
         assert_eq!(&read_task(text.as_bytes()).expect("read"), task);
-        // Rewritten by another hand it still says the same.
+        // Rewritten by another program it still means the same.
         let json = crate::wire::to_json_pretty(&crate::wire::flat::task_value(task));
         assert_eq!(archived_head(json.as_bytes()).expect("read"), *task.head());
         assert!(archived_head(b"nonsense: [").is_err());

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_is_only_what_nobody_misreads() {
+    fn plain_text_is_only_unambiguous_yaml() {
         for text in ["a", "src/wire/mod.rs", "READY", "add the parser", "a-b_c.d"] {
             assert!(is_plain(text), "{text}");
         }

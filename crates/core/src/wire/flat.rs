@@ -267,6 +267,8 @@ struct Whole {
     #[serde(default)]
     workstreams: Vec<crate::board::workstream::Workstream>,
     #[serde(default)]
+    made_below: Option<crate::board::origin::Mark>,
+    #[serde(default)]
     extra: std::collections::BTreeMap<String, String>,
     #[serde(default)]
     tasks: Vec<Flat>,
@@ -319,6 +321,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             pending_edits: whole.pending_edits,
             routes: whole.routes,
             workstreams: whole.workstreams,
+            made_below: whole.made_below,
             extra: whole.extra,
         },
     })
@@ -360,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_of_the_body_is_one_of_the_head() {
+    fn head_and_body_share_no_key() {
         let schema = schemars::schema_for!(crate::board::task::Body).to_value();
         for key in schema["properties"].as_object().expect("a map").keys() {
             assert!(!HEAD_KEYS.contains(&key.as_str()), "{key} is in both halves");

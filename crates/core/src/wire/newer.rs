@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_read_and_the_rest_left_out() {
+    fn newer_board_is_read_without_unknown_keys() {
         let text = r#"
 version: 3
 revision: 12
@@ -173,7 +173,7 @@ end: whatever
     }
 
     #[test]
-    fn a_board_that_is_none_is_an_error() {
+    fn text_that_is_no_board_is_an_error() {
         assert!(read(b"- 1\n").is_err());
         assert!(read(b"a: 1\na: 2\n").is_err());
     }

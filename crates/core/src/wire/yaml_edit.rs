@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_edited_is_refused() {
+    fn unsupported_yaml_edit_is_refused() {
         for text in ["a: |\n  b\nc: 1\n", "a: [1,\n  2]\n"] {
             let path = [Step::Key("a".to_owned()), Step::Key("x".to_owned())];
             assert!(set(text, &path, &json(1)).is_err(), "{text}");

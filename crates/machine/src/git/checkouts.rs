@@ -1,6 +1,6 @@
-//! Which worktrees there are, what is checked out in them, and whether one is what it claims to be.
+//! Lists the worktrees, what is checked out in them, and whether each is what it claims to be.
 //!
-//! Read from git's own files: `git worktree list` dies as a whole when one record is half-made.
+//! Read from git's own files: `git worktree list` fails as a whole when one record is incomplete.
 
 use super::prelude::*;
 
@@ -10,7 +10,7 @@ pub struct Checkout {
     /// The name of the record under `worktrees/` in the common directory.
     pub name: String,
     pub admin_dir: PathBuf,
-    /// Where the worktree is, if the record says so; it may be gone.
+    /// The path of the worktree, if the record names one; it may no longer exist.
     pub path: Option<PathBuf>,
     /// The branch it is on; none when detached.
     pub branch: Option<String>,
@@ -19,11 +19,11 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// Whether the record lacks what git needs: a kill inside `git worktree add` leaves such, and an empty `commondir`
-    /// makes most git commands fail in the whole repository.
+    /// Whether the record lacks what git needs: a kill inside `git worktree add` leaves such a record, and an empty
+    /// `commondir` makes most git commands fail in the whole repository.
     pub fn is_half_made(&self) -> bool {
         let empty = |name: &str| {
-            fs::read(self.admin_dir.join(name))
+            read_plain(&self.admin_dir.join(name))
                 .map_or(true, |bytes| bytes.iter().all(u8::is_ascii_whitespace))
         };
         empty("commondir") || empty("gitdir") || empty("HEAD")
@@ -44,11 +44,11 @@ pub enum WorktreeFault {
     Foreign { path: PathBuf, leads_to: PathBuf },
     #[error("git's record of `{}` is gone or half-made: `{}`", path.display(), admin_dir.display())]
     NoRecord { path: PathBuf, admin_dir: PathBuf },
-    #[error("git's record of `{}` is that of another worktree", path.display())]
+    #[error("git's record of `{}` belongs to another worktree", path.display())]
     NotRecordedHere { path: PathBuf },
 }
 
-/// All linked worktrees on record, by name, half-made ones included.
+/// All linked worktrees on record, by name, incomplete records included.
 pub fn list(repo: &Repo) -> Result<Vec<Checkout>, GitError> {
     let dir = repo.common_dir.join("worktrees");
     let mut found = Vec::new();
@@ -64,7 +64,7 @@ pub fn list(repo: &Repo) -> Result<Vec<Checkout>, GitError> {
 
 fn read(admin_dir: PathBuf) -> Checkout {
     let dot_git = read_link_file(&admin_dir.join("gitdir"), &admin_dir);
-    let locked = fs::read(admin_dir.join("locked")).ok();
+    let locked = read_plain(&admin_dir.join("locked")).ok();
     Checkout {
         name: admin_dir.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         path: dot_git.and_then(|file| file.parent().map(Path::to_owned)),
@@ -75,19 +75,19 @@ fn read(admin_dir: PathBuf) -> Checkout {
 }
 
 fn head_branch(git_dir: &Path) -> Option<String> {
-    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = plain_text(&git_dir.join("HEAD")).ok()?;
     head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)
 }
 
-/// The worktree, main one included, that a move of this branch would pull the ground from under.
+/// A worktree, main one included, whose checked-out branch a move of this branch would change.
 ///
-/// A rebase or bisect in progress detaches HEAD but comes back to the branch, so it counts. A worktree whose directory
-/// was deleted does not, unless it is locked: then it may only be away, on a disk not mounted.
+/// A rebase or bisect in progress detaches HEAD but returns to the branch, so it counts. A worktree whose directory
+/// was deleted does not, unless it is locked: then its disk may only be unmounted.
 pub fn branch_checked_out_at(repo: &Repo, branch: &str) -> Result<Option<PathBuf>, GitError> {
     branch_checked_out_beside(repo, branch, None)
 }
 
-/// As [`branch_checked_out_at`], one worktree left out: the one that is brought along.
+/// As [`branch_checked_out_at`], except for one worktree: the one that moves along.
 pub fn branch_checked_out_beside(
     repo: &Repo,
     branch: &str,
@@ -104,16 +104,16 @@ pub fn branch_checked_out_beside(
     }))
 }
 
-/// A checkout of a branch, as it stands.
+/// A checkout of a branch, as it is now.
 #[derive(Debug, Clone)]
 pub struct Standing {
     pub path: PathBuf,
     pub git_dir: PathBuf,
-    /// What git is in the middle of there.
+    /// The git operation in progress there.
     pub busy: Option<&'static str>,
 }
 
-/// Every checkout that a branch is checked out in, main one included; one in the middle of a rebase of it counts.
+/// Every checkout of a branch, main one included; one in the middle of a rebase of the branch counts.
 pub fn standing_on(repo: &Repo, branch: &str) -> Result<Vec<Standing>, GitError> {
     let main = (repo.root.clone(), repo.common_dir.clone());
     let linked = list(repo)?.into_iter().filter_map(|checkout| {
@@ -125,7 +125,7 @@ pub fn standing_on(repo: &Repo, branch: &str) -> Result<Vec<Standing>, GitError>
     Ok(on.map(|(path, git_dir)| Standing { path, busy: busy(&git_dir), git_dir }).collect())
 }
 
-/// The branch that a checkout is on; none where HEAD is detached.
+/// The branch of a checkout; none if HEAD is detached.
 pub fn branch_of(repo: &Repo, checkout: &Path) -> Option<String> {
     let linked = read_git_file(&checkout.join(".git")).filter(|_| checkout != repo.root);
     head_branch(linked.as_deref().unwrap_or(&repo.common_dir))
@@ -148,38 +148,38 @@ fn is_on(git_dir: &Path, branch: &str) -> bool {
         return true;
     }
     ["rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"].iter().any(|file| {
-        let text = fs::read_to_string(git_dir.join(file)).unwrap_or_default();
+        let text = plain_text(&git_dir.join(file)).unwrap_or_default();
         let name = text.trim();
         name.strip_prefix("refs/heads/").unwrap_or(name) == branch
     })
 }
 
-/// The records whose worktree is, or was, at this path. A link there is not followed: the record of the worktree that it leads
-/// to is that of another place.
+/// The records whose worktree is, or was, at this path. A link at the path is not followed: the worktree behind it
+/// has another path.
 pub fn recorded_at(repo: &Repo, path: &Path) -> Result<Vec<Checkout>, GitError> {
-    let real = real_place(path);
-    let is_there = |at: &Path| at == path || real_place(at) == real;
+    let real = in_real_parent(path);
+    let is_there = |at: &Path| at == path || in_real_parent(at) == real;
     let mut found = list(repo)?;
     found.retain(|checkout| checkout.path.as_deref().is_some_and(is_there));
     Ok(found)
 }
 
-/// The same name in the real directory above it.
-fn real_place(path: &Path) -> PathBuf {
+/// The same file name, in the resolved parent directory.
+fn in_real_parent(path: &Path) -> PathBuf {
     match (path.parent().and_then(|parent| parent.canonicalize().ok()), path.file_name()) {
         (Some(parent), Some(name)) => parent.join(name),
         _ => path.to_owned(),
     }
 }
 
-/// The real path, also where only the directory above still exists.
+/// The resolved path, even if only its parent directory still exists.
 fn real_or_same(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| real_place(path))
+    path.canonicalize().unwrap_or_else(|_| in_real_parent(path))
 }
 
-/// Checks that a directory is a linked worktree of this repository and that git's record says the same.
+/// Checks that a directory is a linked worktree of this repository and that git's record agrees.
 ///
-/// Git would answer for the main checkout from a worktree that lost its `.git` file; ask here before trusting it.
+/// In a worktree that lost its `.git` file, git would answer for the main checkout; check here before trusting it.
 pub fn check_sound(repo: &Repo, path: &Path) -> Result<(), WorktreeFault> {
     let own = || path.to_owned();
     match path.symlink_metadata() {
@@ -204,19 +204,19 @@ pub fn check_sound(repo: &Repo, path: &Path) -> Result<(), WorktreeFault> {
         return Err(WorktreeFault::NoRecord { path: own(), admin_dir });
     }
     match record.path {
-        Some(recorded) if real_place(&recorded) == real_place(path) => Ok(()),
+        Some(recorded) if in_real_parent(&recorded) == in_real_parent(path) => Ok(()),
         _ => Err(WorktreeFault::NotRecordedHere { path: own() }),
     }
 }
 
-/// What the `.git` file of a worktree with this record says.
+/// The text of the `.git` file of a worktree with this record.
 pub(super) fn git_file_of(record: &Checkout) -> String {
     format!("gitdir: {}\n", record.admin_dir.display())
 }
 
-/// Whether the worktree at `path` has no `.git`, or one that whoever wrote it again did not finish.
+/// Whether the worktree at `path` has no `.git`, or an incomplete one.
 ///
-/// A link in its place is no worktree: whatever it leads to is not written to.
+/// A link at the path is no worktree: liza does not write to what it leads to.
 pub fn has_lost_git_file(record: &Checkout, path: &Path) -> bool {
     if !path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         return false;
@@ -224,7 +224,7 @@ pub fn has_lost_git_file(record: &Checkout, path: &Path) -> bool {
     let dot_git = path.join(".git");
     match dot_git.symlink_metadata() {
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-        Ok(meta) if meta.is_file() => fs::read(&dot_git).is_ok_and(|text| {
+        Ok(meta) if meta.is_file() => read_plain(&dot_git).is_ok_and(|text| {
             let whole = git_file_of(record);
             text.len() < whole.len() && whole.as_bytes().starts_with(&text)
         }),
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn link_in_place_of_a_worktree_gets_no_git_file() {
+    fn link_instead_of_worktree_gets_no_git_file() {
         let fixture = Fixture::new();
         let path = linked(&fixture, "one");
         let [record] = &recorded_at(&fixture.repo(), &path).unwrap()[..] else { panic!("one record") };
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_worktree_and_every_way_to_be_unsound() {
+    fn intact_and_every_kind_of_broken_worktree() {
         let fixture = Fixture::new();
         let repo = fixture.repo();
         let one = linked(&fixture, "ünï one");
@@ -289,13 +289,13 @@ mod tests {
     }
 
     #[test]
-    fn a_worktree_without_its_git_file_does_not_answer_for_main() {
+    fn worktree_without_git_file_is_not_main() {
         let fixture = Fixture::new();
         let path = linked(&fixture, "t1");
         fs::remove_file(path.join(".git")).unwrap();
         let error = super::super::content::status(&path, super::super::content::Filters::Run).unwrap_err();
         assert!(matches!(error, GitError::NoCheckout { .. }), "{error:?}");
-        // And where the check is passed by a broken link, the ceiling still holds.
+        // If a broken link passes the check, the ceiling still holds.
         std::os::unix::fs::symlink("/no/such/place", path.join(".git")).unwrap();
         assert!(matches!(
             super::super::content::status(&path, super::super::content::Filters::Run),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_in_use_is_found_also_in_a_rebase() {
+    fn branch_in_use_is_found_even_in_a_rebase() {
         let fixture = Fixture::new();
         let repo = fixture.repo();
         let path = linked(&fixture, "t1");

@@ -1,16 +1,16 @@
 //! The one place that starts the `git` program.
 //!
-//! What every call may rely on:
-//! 1. No `GIT_*` variable of our own environment reaches git: a hook or a careless shell may have set `GIT_DIR`, and
+//! Guarantees of every call:
+//! 1. No `GIT_*` variable of liza's own environment reaches git: a hook or a careless shell may have set `GIT_DIR`, and
 //!    the command would then answer for another repository.
 //! 2. Git never looks for a repository above the directory it runs in. A worktree that lost its `.git` file would
-//!    otherwise answer for the main checkout, which lies above it.
-//! 3. No hook, no fsmonitor program, no pager, no editor, no prompt, no background gc. Hooks that a person accepted are run
-//!    by `git hook run`, where liza does what they are for.
+//!    otherwise answer for the main checkout, which is above it.
+//! 3. No hook, no fsmonitor program, no pager, no editor, no prompt, no background gc. liza runs hooks that a
+//!    person accepted with `git hook run`, at the step they belong to.
 //! 4. Replaced objects and grafts are not followed: what was approved is what is merged.
-//!    Neither are the files by which git looks history and objects up faster: they can say anything.
-//! 5. The agent's secret does not travel into git, its hooks or its filters.
-//! 6. Where liza guards a repository, git is told where everything is, and sees only settings a person accepted (`door`).
+//!    Neither are the files that speed up git's lookup of history and objects: they can be forged.
+//! 5. Git, its hooks and its filters do not get the agent's secret.
+//! 6. In a guarded repository, liza names every path to git, and git sees only settings a person accepted (`door`).
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -26,7 +26,7 @@ use thiserror::Error;
 use super::door;
 use crate::host::{Child, Program, Streams};
 
-/// Longest part of git's own complaint that an error carries.
+/// Longest part of git's error output that an error carries.
 const LONGEST_STDERR: usize = 4096;
 
 #[derive(Debug, Error)]
@@ -37,23 +37,23 @@ pub enum GitError {
     Spawn { subcommand: &'static str, source: io::Error },
     #[error("`git {subcommand}` failed ({status}): {stderr}")]
     Failed { subcommand: &'static str, status: String, stderr: String },
-    #[error("`git {subcommand}` answered what was not expected: {what}")]
+    #[error("`git {subcommand}` gave an unexpected answer: {what}")]
     Unexpected { subcommand: &'static str, what: String },
-    #[error("`{}` is no checkout: it has no `.git`", dir.display())]
+    #[error("`{}` is not a checkout: it has no `.git`", dir.display())]
     NoCheckout { dir: PathBuf },
-    #[error("liza does not run git there: {why}")]
+    #[error("liza does not run git in this directory: {why}")]
     Misled { why: String },
     #[error("cannot use `{}`", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 
 impl GitError {
-    /// Names the file an I/O error is about.
+    /// Adds the path to an I/O error.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::Io { path: path.to_owned(), source }
     }
 
-    /// Nothing, where what an operation was about is not there.
+    /// None if the path does not exist.
     pub(super) fn if_there<T>(path: &Path, result: io::Result<T>) -> Result<Option<T>, Self> {
         match result {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -66,7 +66,7 @@ impl GitError {
     }
 }
 
-/// One call of the `git` program, being put together.
+/// One call of the `git` program, under construction.
 #[derive(Debug)]
 pub struct Git {
     dir: PathBuf,
@@ -83,7 +83,7 @@ pub struct Git {
 impl Git {
     /// A command that only reads, or only writes objects: it fetches nothing.
     ///
-    /// Without this a partial clone would start the configured ssh program.
+    /// Otherwise a partial clone would start the configured ssh program.
     pub fn reading(dir: &Path, subcommand: &'static str) -> Self {
         Self::acting(dir, subcommand).env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none")
     }
@@ -109,13 +109,14 @@ impl Git {
         .config("advice.graftFileDeprecated=false")
     }
 
-    /// Git is asked for the place of hooks, or is to run one, by some commands. No other runs any.
+    /// Disables hooks, except for the commands that look up the hooks directory or run a hook.
     fn without_hooks(self) -> Self {
         let about_hooks = ["rev-parse", "config", "hook"].contains(&self.subcommand);
         if about_hooks { self } else { self.config("core.hooksPath=/dev/null") }
     }
 
-    /// Nothing of what git starts outlives it, or can act on this board: filters are programs of somebody's choice.
+    /// Processes that git starts neither outlive git nor act on this board: filters are programs that an agent may
+    /// have chosen.
     pub fn held_for_gate(mut self, board: &Path) -> Self {
         self.held_for = Some(board.to_owned());
         self
@@ -154,7 +155,7 @@ impl Git {
         self
     }
 
-    /// Ends the options, so that whatever follows is taken literally even if it starts with a dash.
+    /// Ends the options, so that git takes every later argument literally even if it starts with a dash.
     pub fn end_of_options(self) -> Self {
         self.arg("--end-of-options")
     }
@@ -169,22 +170,22 @@ impl Git {
         self
     }
 
-    /// Runs it and gives what came out, whatever the exit status.
+    /// Runs it and returns its output, whatever the exit status.
     pub fn output(self) -> Result<Output, GitError> {
-        // The ceiling below is a colon-separated list, so a directory with a colon in its name would escape it.
+        // The ceiling is a colon-separated list, so a directory with a colon in its name would escape it.
         if self.dir.join(".git").symlink_metadata().is_err() {
             return Err(GitError::NoCheckout { dir: self.dir });
         }
         self.spawn()
     }
 
-    /// Runs it and gives its standard output; any other exit status than 0 is an error.
+    /// Runs it and returns its standard output; any exit status other than 0 is an error.
     pub fn run(self) -> Result<Vec<u8>, GitError> {
         let subcommand = self.subcommand;
         succeeded(subcommand, self.output()?)
     }
 
-    /// Runs it and gives its standard output as one trimmed line of text.
+    /// Runs it and returns its standard output as one trimmed line of text.
     pub fn run_line(self) -> Result<String, GitError> {
         let subcommand = self.subcommand;
         let text = String::from_utf8(self.run()?);
@@ -192,7 +193,7 @@ impl Git {
         Ok(text.trim_end().to_owned())
     }
 
-    /// As [`Git::run`], for a command without output that may take long: once `patience` is over, `say` is called.
+    /// As [`Git::run`], for a command without output that may take long: after `patience` it calls `say`.
     pub fn run_saying(self, patience: Duration, say: impl FnOnce()) -> Result<(), GitError> {
         let subcommand = self.subcommand;
         if self.dir.join(".git").symlink_metadata().is_err() {
@@ -208,13 +209,13 @@ impl Git {
         succeeded(subcommand, output).map(|_| ())
     }
 
-    /// What `git version` says, asked outside of any repository.
+    /// The output of `git version`, run outside of any repository.
     pub fn version() -> Result<String, GitError> {
         let stdout = succeeded("version", Self::acting(Path::new("/"), "version").spawn()?)?;
         Ok(String::from_utf8_lossy(&stdout).trim().to_owned())
     }
 
-    /// Runs it for the beginning of its standard output: so many bytes at most, however much there is.
+    /// Runs it and returns at most the first `bytes` of its standard output.
     pub fn run_start(self, bytes: u64) -> Result<Vec<u8>, GitError> {
         let subcommand = self.subcommand;
         let mut child = self.begin()?;
@@ -222,7 +223,7 @@ impl Git {
         let mut start = Vec::new();
         if let Some(mut pipe) = child.stdout.take() {
             (&mut pipe).take(bytes).read_to_end(&mut start).map_err(lost)?;
-            // Whoever has all that is wanted stops reading; git then dies of the closed pipe, which is no failure.
+            // Reading stops at the limit; git then dies of the closed pipe, which is no failure.
             let full = start.len() as u64 == bytes;
             drop(pipe);
             if full {
@@ -266,7 +267,7 @@ impl Git {
     }
 }
 
-/// Waits for a pipe to have something to read or to be closed.
+/// Waits until a pipe has something to read or is closed.
 fn ends_within(pipe: &ChildStdout, patience: Duration) -> bool {
     let until = Instant::now() + patience;
     loop {
@@ -279,7 +280,7 @@ fn ends_within(pipe: &ChildStdout, patience: Duration) -> bool {
     }
 }
 
-/// The parts of an answer that was asked for with `-z`.
+/// The NUL-separated parts of an answer requested with `-z`.
 pub(super) fn records(answer: &[u8]) -> impl Iterator<Item = &[u8]> {
     answer.split(|&byte| byte == 0).filter(|record| !record.is_empty())
 }
@@ -288,12 +289,12 @@ pub(super) fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a command said, if it ended well.
+/// The output of a command that succeeded; otherwise its error.
 pub(super) fn succeeded(subcommand: &'static str, output: Output) -> Result<Vec<u8>, GitError> {
     if output.status.success() { Ok(output.stdout) } else { Err(failed(subcommand, &output)) }
 }
 
-/// The error that tells of an exit status the caller did not expect.
+/// The error for an unexpected exit status.
 pub(super) fn failed(subcommand: &'static str, output: &Output) -> GitError {
     let text = String::from_utf8_lossy(&output.stderr);
     let text = text.trim();
@@ -307,7 +308,7 @@ pub(super) fn failed(subcommand: &'static str, output: &Output) -> GitError {
 
 fn scrub(git: Program) -> Program {
     git.without_env(|name| name.starts_with("GIT_") || name == "LIZA_AGENT_TOKEN")
-        // What a commit is must not depend on who looks: libgit2 knows neither replacements nor grafts.
+        // A commit must not depend on local settings: libgit2 knows neither replacements nor grafts.
         .env("GIT_NO_REPLACE_OBJECTS", "1")
         .env("GIT_GRAFT_FILE", "/dev/null")
         .env("GIT_OPTIONAL_LOCKS", "0")
@@ -317,13 +318,13 @@ fn scrub(git: Program) -> Program {
         .env("LC_ALL", "C")
 }
 
-/// The directory git may not climb into when it looks for a repository.
+/// The directory above which git must not look for a repository.
 fn ceiling_of(dir: &Path) -> OsString {
     let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     real.parent().unwrap_or(&real).as_os_str().to_owned()
 }
 
-/// Keeps the settings of whoever runs the tests out of them.
+/// Keeps the git settings of the person who runs the tests out of the tests.
 #[cfg(test)]
 fn isolate_in_tests(git: Program) -> Program {
     git.env("HOME", "/nonexistent").env("XDG_CONFIG_HOME", "/nonexistent").env("GIT_CONFIG_NOSYSTEM", "1")
@@ -342,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_names_the_command_and_what_git_said() {
+    fn failure_names_the_command_and_git_error() {
         let fixture = Fixture::new();
         let error = Git::reading(&fixture.root, "rev-parse").args(["--verify", "no-such"]).run().unwrap_err();
         let GitError::Failed { subcommand, status, stderr } = error else { panic!("{error:?}") };
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_with_a_dash_is_no_option() {
+    fn value_with_a_dash_is_no_option() {
         let fixture = Fixture::new();
         let error =
             Git::reading(&fixture.root, "rev-parse").args(["--verify"]).end_of_options().arg("--version");
@@ -359,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_is_enough_of_much_output() {
+    fn only_the_start_of_long_output_is_read() {
         let fixture = Fixture::new();
         let much = || Git::acting(&fixture.root, "-c").args(["alias.much=!yes", "much"]);
         assert_eq!(much().run_start(1000).unwrap().len(), 1000);
@@ -378,14 +379,14 @@ mod tests {
     }
 
     #[test]
-    fn long_complaints_are_cut() {
+    fn long_error_output_is_cut() {
         let mut output = Git::acting(Path::new("/"), "version").spawn().unwrap();
         output.stderr = "é".repeat(5000).into_bytes();
         let GitError::Failed { stderr, .. } = failed("version", &output) else { panic!() };
         assert!(stderr.len() <= LONGEST_STDERR && !stderr.contains('\u{fffd}'));
     }
 
-    /// Runs in a child whose environment [`a_hostile_environment_changes_nothing`] prepared.
+    /// Runs in a child whose environment [`hostile_environment_changes_nothing`] prepared.
     #[test]
     #[ignore = "only meaningful in the environment its sibling prepares"]
     fn answers_for_its_own_repository() {
@@ -406,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_environment_changes_nothing() {
+    fn hostile_environment_changes_nothing() {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "git::command::tests::answers_for_its_own_repository", "--ignored"]);
         for name in [

@@ -1,4 +1,4 @@
-//! Writing commit objects, and in whose name.
+//! Writing commit objects, with author and committer.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,24 +14,24 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Who commits where git was never told a name: a fresh machine must not stop a merge.
+    /// The author where git has no configured name: a fresh machine must not stop a merge.
     pub fn fallback() -> Self {
         Self { name: "Liza".to_owned(), email: "liza@localhost".to_owned() }
     }
 
-    /// As somebody set it, or the fallback where a part is missing.
+    /// The configured name and address, or the fallback if a part is missing.
     pub(super) fn configured(name: &str, email: &str) -> Self {
         let (name, email) = (name.trim().to_owned(), email.trim().to_owned());
         if name.is_empty() || email.is_empty() { Self::fallback() } else { Self { name, email } }
     }
 
-    /// The same person at a moment.
+    /// This identity at a time.
     pub fn at(&self, seconds: i64) -> Signature {
         Signature { identity: self.clone(), seconds }
     }
 }
 
-/// Who and when. The time comes from the caller, so doing it again gives the same commit id.
+/// Identity and time. The time comes from the caller, so repeating the call gives the same commit id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     pub identity: Identity,
@@ -49,7 +49,7 @@ pub struct NewCommit<'a> {
     pub committer: &'a Signature,
 }
 
-/// The name configured for this checkout, or the fallback.
+/// The identity configured for this checkout, or the fallback.
 pub fn identity(checkout: &Path) -> Result<Identity, GitError> {
     let output = Git::reading(checkout, "config")
         .args(["--null", "--get-regexp", "^user\\.(name|email)$"])
@@ -60,11 +60,11 @@ pub fn identity(checkout: &Path) -> Result<Identity, GitError> {
     Ok(Identity::configured(setting("user.name"), setting("user.email")))
 }
 
-/// Writes a commit object and flushes it to disk; no branch moves. The same input always gives the same id.
+/// Writes a commit object and syncs it to disk; no branch moves. The same input always gives the same id.
 pub fn commit_tree(repo: &Repo, commit: &NewCommit<'_>) -> Result<CommitId, GitError> {
     let id = Git::reading(&repo.root, "commit-tree")
         .durable()
-        // A configured encoding would put a header into the commit and so change its id.
+        // A configured encoding would add a header to the commit and so change its id.
         .config("i18n.commitEncoding=UTF-8")
         .args(commit.parents.iter().flat_map(|parent| ["-p", parent.as_str()]))
         .args(["--no-gpg-sign", "-F", "-"])
@@ -82,7 +82,7 @@ pub(super) fn parse_id(subcommand: &'static str, text: &str) -> Result<CommitId,
 }
 
 impl Git {
-    /// Commits made by this call are by these people at these times.
+    /// Sets author and committer of the commits that this call makes.
     pub(super) fn signed(self, author: &Signature, committer: &Signature) -> Self {
         self.by(&author.identity, &committer.identity)
             .env("GIT_AUTHOR_DATE", git_date(author.seconds))
@@ -97,7 +97,7 @@ impl Git {
     }
 }
 
-/// The form git takes for a time without guessing; it knows none before 1970.
+/// The time format that git takes without guessing; it knows no time before 1970.
 fn git_date(seconds: i64) -> String {
     format!("@{} +0000", seconds.max(0))
 }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_configuration_liza_commits_in_its_own_name() {
+    fn unconfigured_git_commits_as_liza() {
         let fixture = Fixture::new();
         assert_eq!(identity(&fixture.root).unwrap(), Identity::fallback());
         fixture.git(&["config", "user.name", "Zoë"]);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn doing_it_again_gives_the_same_id() {
+    fn repeated_commit_has_the_same_id() {
         let fixture = Fixture::new();
         let repo = fixture.repo();
         let head = fixture.head();

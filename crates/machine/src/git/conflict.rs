@@ -1,9 +1,9 @@
-//! Telling a conflict that needs no judgement from one that does. Pure: texts in, a verdict out.
+//! Decides whether a conflict needs judgement. Pure: texts in, a verdict out.
 //!
-//! Three kinds are trivial: sides that differ in whitespace only, import lines, and additions at one place that have
-//! nothing to do with each other. A file is resolved only if every hunk of it is trivial, and a merge only if every file
-//! is. Whatever is not certainly trivial is logic: no side is ever preferred, no line of either side is dropped, and
-//! where a rule has to guess it gives up. The gates still run on the result.
+//! Three kinds are trivial: sides that differ in whitespace only, import lines, and independent additions at one
+//! place. A file is resolved only if every hunk of it is trivial, and a merge only if every file is. Everything not
+//! certainly trivial is logic: no side is ever preferred, no line of either side is dropped, and where a rule would
+//! have to guess it gives up. The gates still run on the result.
 
 use super::merge::{ConflictFile, ConflictKind, Hunk, Segment};
 
@@ -22,18 +22,18 @@ pub enum Class {
     Logic(Reason),
 }
 
-/// A file as it should be.
+/// A resolved file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolution {
     pub path: String,
     pub content: Vec<u8>,
 }
 
-/// The first thing found that needs somebody's judgement.
+/// The first conflict found that needs an agent's judgement.
 #[derive(Debug)]
 pub struct Reason {
     pub path: String,
-    /// The line of the hunk, where it is one.
+    /// The line of the hunk, if the reason is a hunk.
     pub line: Option<usize>,
     pub why: String,
 }

@@ -1,6 +1,6 @@
-//! What is in a worktree right now: committed, staged, changed or new.
+//! The present content of a worktree: committed, staged, changed or new.
 //!
-//! Nothing here touches the worktree's own index or takes its lock; an agent may be committing at the same moment.
+//! Nothing here changes the worktree's own index or acquires its lock; an agent may be committing at the same moment.
 
 mod extent;
 mod glance;
@@ -16,11 +16,11 @@ use crate::host::place::Temporary;
 pub use extent::LARGEST_SAVED;
 pub use glance::{Present, present};
 
-/// Identifies everything in a worktree that could be work: two equal ones mean nothing was done in between.
+/// Identifies everything in a worktree that could be work: equal fingerprints mean that no work was done in between.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fingerprint {
     pub head: CommitId,
-    /// The tree a commit of everything present, untracked but not ignored files included, would have.
+    /// The tree of a commit of all present files, untracked but not ignored ones included.
     pub tree: CommitId,
     /// The other side of a merge in progress.
     pub merge_head: Option<CommitId>,
@@ -33,27 +33,27 @@ pub enum DirtyKind {
     StagedAndUnstaged,
     Untracked,
     Conflicted,
-    /// The submodule is at another commit or is dirty inside.
+    /// The submodule is at another commit or has changes inside.
     Submodule,
 }
 
-/// A path that is not as in the commit checked out.
+/// A path that differs from the checked-out commit.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DirtyPath {
     pub path: String,
     pub kind: DirtyKind,
 }
 
-/// A commit of work in progress that no branch knows.
+/// A commit of work in progress that is on no branch.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Snapshot {
     pub commit: CommitId,
-    /// What git said about files it could not read, and repositories inside, of which it keeps no more than the name
-    /// of a commit; empty when everything is in.
+    /// What git said about unreadable files, and nested repositories, of which git keeps only a commit id; empty if
+    /// everything is saved.
     pub left_out: String,
 }
 
-/// The commit that is checked out. Read in process where git's files say it plainly; otherwise git says it.
+/// The checked-out commit. Read from git's files where they are plain; otherwise asked from git.
 pub fn head(worktree: &Path) -> Result<CommitId, GitError> {
     if let Some(head) = head_by_files(worktree) {
         return Ok(head);
@@ -62,11 +62,11 @@ pub fn head(worktree: &Path) -> Result<CommitId, GitError> {
     parse_id("rev-parse", &git.arg("HEAD^{commit}").run_line()?)
 }
 
-/// The same without a process, where HEAD is a branch or a commit; git knows the other ways to say it.
+/// The same without a process, if HEAD is a branch or a commit; git handles all other forms.
 fn head_by_files(worktree: &Path) -> Option<CommitId> {
-    // In a repository that liza guards, what an agent may have written does not say where that is.
+    // In a guarded repository, a `.git` file that an agent may have written does not decide where HEAD is.
     if let Some((repo, git_dir)) = super::door::repository_of(worktree).ok()? {
-        let text = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+        let text = plain_text(&git_dir.join("HEAD")).ok()?;
         let query = Query::open(&repo).ok()?;
         return match text.trim_end().strip_prefix("ref: ") {
             Some(name) if name.starts_with("refs/heads/") => query.ref_commit(name).ok()?,
@@ -75,7 +75,7 @@ fn head_by_files(worktree: &Path) -> Option<CommitId> {
         };
     }
     let git_dir = git_dir(worktree).ok()?;
-    let text = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let text = plain_text(&git_dir.join("HEAD")).ok()?;
     let git = open_bare(&common_dir_of(&git_dir)).ok()?;
     let commit = match text.trim_end().strip_prefix("ref: ") {
         Some(name) if name.starts_with("refs/heads/") => git.find_reference(name).ok()?.peel_to_commit(),
@@ -88,11 +88,11 @@ fn head_by_files(worktree: &Path) -> Option<CommitId> {
 /// The commit being merged into this worktree, while the merge is not finished.
 pub fn merge_head(worktree: &Path) -> Result<Option<CommitId>, GitError> {
     let file = git_dir(worktree)?.join("MERGE_HEAD");
-    let text = GitError::if_there(&file, fs::read_to_string(&file))?.unwrap_or_default();
+    let text = GitError::if_there(&file, plain_text(&file))?.unwrap_or_default();
     Ok(text.lines().next().and_then(|line| CommitId::new(line.trim()).ok()))
 }
 
-/// Reads what the worktree holds, without leaving anything behind in the repository. Paths in `but` do not count.
+/// Reads the content of a worktree, leaving no trace in the repository. Paths in `but` do not count.
 pub fn fingerprint(worktree: &Path, but: &[String]) -> Result<Fingerprint, GitError> {
     let scratch = Scratch::new(worktree, Objects::Throwaway)?;
     let large = scratch.large_files(but)?;
@@ -101,10 +101,10 @@ pub fn fingerprint(worktree: &Path, but: &[String]) -> Result<Fingerprint, GitEr
     Ok(Fingerprint { head: head(worktree)?, tree: scratch.write_tree()?, merge_head: merge_head(worktree)? })
 }
 
-/// Commits everything present on top of HEAD, without touching branch, index or files: for saving work in progress.
+/// Commits all present files on top of HEAD, without changing branch, index or files: saves work in progress.
 ///
-/// A file git cannot read, or one above [`LARGEST_SAVED`], does not stop the rest from being saved. `ignored` files are saved as
-/// well; paths in `but` are left out. The caller pins the commit under a ref.
+/// A file that git cannot read, or one above [`LARGEST_SAVED`], does not stop the rest from being saved. `ignored`
+/// files are saved too; paths in `but` are left out. The caller pins the commit under a ref.
 pub fn snapshot(
     repo: &Repo,
     worktree: &Path,
@@ -124,14 +124,16 @@ pub fn snapshot(
     left_out.extend(large.iter().map(extent::too_large));
     left_out.extend(scratch.add_ignored(ignored)?);
     let (tree, head) = (scratch.write_tree()?, head(worktree)?);
-    left_out.extend(repositories_inside(worktree, &head, &tree)?.into_iter().map(|path| {
-        format!("`{path}` is a repository of its own, and its files are not saved with this one")
-    }));
+    left_out.extend(
+        repositories_inside(worktree, &head, &tree)?
+            .into_iter()
+            .map(|path| format!("`{path}` is a separate repository; its files are not saved")),
+    );
     let commit = NewCommit { tree: &tree, parents: &[head], message, author: who, committer: who };
     Ok(Snapshot { commit: commit_tree(repo, &commit)?, left_out: left_out.join("; ") })
 }
 
-/// The tree of a commit with these files as they are in a worktree now, committed or not. Nothing but objects is written.
+/// The tree of a commit with these files as they are in a worktree now, committed or not. Writes only objects.
 pub fn tree_with(worktree: &Path, base: &CommitId, paths: &[String]) -> Result<CommitId, GitError> {
     let scratch = Scratch::new(worktree, Objects::Kept)?;
     scratch.git("read-tree").arg(base.as_str()).run()?;
@@ -140,17 +142,17 @@ pub fn tree_with(worktree: &Path, base: &CommitId, paths: &[String]) -> Result<C
     scratch.write_tree()
 }
 
-/// Whether the filters of the repository's configuration (`filter.*.clean`) are run on files that seem to have changed.
+/// Whether git runs the configured filters (`filter.*.clean`) on files that seem changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filters {
-    /// As git itself would: what it calls clean is clean.
+    /// As git itself does: what git calls clean is clean.
     Run,
-    /// They are programs of somebody's choice, and whoever only looks runs none. A filtered file that was touched then
-    /// counts as changed.
+    /// A filter is a program that an agent may have configured: a command that only looks runs none. A touched file
+    /// with a filter then counts as changed.
     Skip,
 }
 
-/// Repositories inside a worktree that are at another commit than HEAD says, new, or dirty.
+/// Nested repositories of a worktree that are new, dirty, or not at the commit that HEAD names.
 fn repositories_inside(
     worktree: &Path,
     head: &CommitId,
@@ -173,13 +175,13 @@ fn repositories_inside(
     Ok(found)
 }
 
-/// The paths that keep this worktree from being clean, untracked but not ignored files included, and those that
-/// somebody told git not to look at (`assume-unchanged`, `skip-worktree`).
+/// The paths that keep this worktree from being clean: untracked but not ignored files included, and files that the
+/// index tells git to skip (`assume-unchanged`, `skip-worktree`).
 pub fn status(worktree: &Path, filters: Filters) -> Result<Vec<DirtyPath>, GitError> {
     Ok(look(worktree, filters, false)?.0)
 }
 
-/// The same, and what git ignores there: files by name, directories that are ignored as a whole with a slash at their end.
+/// The same, and the ignored paths: files by name, wholly ignored directories with a slash at the end.
 pub fn status_and_ignored(
     worktree: &Path,
     filters: Filters,
@@ -222,7 +224,7 @@ fn filters_of(worktree: &Path) -> Result<Vec<String>, GitError> {
     records(&output.stdout).map(|key| String::from_utf8(key.to_owned()).map_err(not_text)).collect()
 }
 
-/// The first ignored file or directory in a worktree, if there is any.
+/// The first ignored file or directory in a worktree, if any.
 pub fn ignored(worktree: &Path) -> Result<Option<String>, GitError> {
     let bytes = Git::reading(worktree, "ls-files")
         .args(["-z", "--others", "--ignored", "--exclude-standard", "--directory"])
@@ -230,9 +232,9 @@ pub fn ignored(worktree: &Path) -> Result<Option<String>, GitError> {
     Ok(records(&bytes).next().map(lossy))
 }
 
-/// Files that are there and that the index says not to look at. One that a sparse checkout left out is not there.
+/// Existing files that the index tells git to skip. A file that a sparse checkout left out does not exist.
 ///
-/// Read in-process; an index of a kind that libgit2 does not know (split, sparse) is listed by git.
+/// Read in-process; git lists an index of a kind that libgit2 does not know (split, sparse).
 fn hidden(
     worktree: &Path,
     index: Option<&Path>,
@@ -287,7 +289,7 @@ fn parse_dirty(entry: &str) -> Option<DirtyPath> {
     Some(DirtyPath { path, kind })
 }
 
-/// The directory git keeps this worktree's own state in.
+/// The directory in which git keeps this worktree's own state.
 pub(super) fn git_dir(worktree: &Path) -> Result<PathBuf, GitError> {
     let dot_git = worktree.join(".git");
     if dot_git.is_dir() {
@@ -300,12 +302,12 @@ fn common_dir_of(git_dir: &Path) -> PathBuf {
     read_link_file(&git_dir.join("commondir"), git_dir).unwrap_or_else(|| git_dir.to_owned())
 }
 
-/// Where the objects made on the way go.
+/// Where the created objects go.
 #[derive(Debug, Clone, Copy)]
 enum Objects {
-    /// Into the scratch directory, gone with it.
+    /// Into the scratch directory, removed with it.
     Throwaway,
-    /// Into the repository, flushed to disk.
+    /// Into the repository, synced to disk.
     Kept,
 }
 
@@ -332,7 +334,7 @@ impl<'a> Scratch<'a> {
         Ok(scratch)
     }
 
-    /// Takes the marks off the copy by which git passes over files that are there.
+    /// Removes the marks from the copy that make git skip existing files.
     fn look_everywhere(&self) -> Result<(), GitError> {
         let mut paths = hidden(self.worktree, Some(&self.index()), || self.git("ls-files"))?.join(&0);
         if paths.is_empty() {
@@ -383,10 +385,10 @@ impl<'a> Scratch<'a> {
     }
 }
 
-/// Copies the index so that git need not hash every file again. False when there is none.
+/// Copies the index so that git need not hash every file again. False if there is none.
 ///
-/// The copy gets the original's time: git trusts a file's recorded size and time only if the index is younger than the
-/// file, so a copy that looks younger than it is would hide a change made in the same instant.
+/// The copy gets the original's time: git trusts a file's recorded size and time only if the index is younger than
+/// the file, so a copy that looks younger than it is would hide a change made in the same instant.
 pub(super) fn copy_with_time(from: &Path, to: &Path) -> Result<bool, GitError> {
     let Some(mut source) = GitError::if_there(from, File::open(from))? else { return Ok(false) };
     let modified = source.metadata().and_then(|meta| meta.modified()).map_err(GitError::io(from))?;

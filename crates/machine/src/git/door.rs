@@ -1,10 +1,10 @@
-//! The door between liza and the git program: which settings a command of liza's own gets to see.
+//! Which settings a git command of liza's own sees.
 //!
-//! A git command that reads or writes files would obey whatever stands in the configuration: filters, drivers, attributes.
-//! Agents can write there. So such a command is given another common directory (`GIT_COMMON_DIR`): one that liza makes for
-//! the life of its process, with the configuration and attributes a person accepted, and links to the repository's objects,
-//! refs and records of worktrees. What was set since is not there. `GIT_DIR` and `GIT_WORK_TREE` are named as well, so that a
-//! rewritten `.git` file or `commondir` leads nowhere.
+//! A git command that reads or writes files obeys the configuration: filters, drivers, attributes. Agents can write
+//! there. So such a command gets another common directory (`GIT_COMMON_DIR`): liza makes it for the life of its
+//! process, with the configuration and attributes that a person accepted, and links to the repository's objects, refs
+//! and worktree records. Later settings are not in it. liza also sets `GIT_DIR` and `GIT_WORK_TREE`, so that a
+//! rewritten `.git` file or `commondir` has no effect.
 
 use std::os::unix::fs::symlink;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,11 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::host::place::Temporary;
 
 use super::checkouts::check_sound;
+use super::files;
 use super::prelude::*;
 use super::scratch::scratch_dir;
 use super::settings::Settings;
 
-/// Gives the settings that were accepted; none on a board that knows of none.
+/// Returns the accepted settings; none on a board that has none.
 pub type Accepted = Box<dyn Fn() -> Option<Settings> + Send>;
 
 /// What liza knows of a repository it works on.
@@ -24,9 +25,9 @@ struct Known {
     repo: Repo,
     board: PathBuf,
     accepted: Accepted,
-    /// Checkouts that were found to be what they claim, with git's directory of each.
+    /// Checkouts that passed their check, each with its git directory.
     sound: Vec<(PathBuf, PathBuf)>,
-    /// Made when it is first needed; none where nothing was ever accepted.
+    /// Made on first use; none if no settings were ever accepted.
     door: Option<Option<Arc<Door>>>,
 }
 
@@ -36,7 +37,8 @@ fn known() -> MutexGuard<'static, Vec<Known>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on git commands in this repository see what was accepted, and what they start may not act on this board.
+/// From now on git commands in this repository see the accepted settings, and programs they start may not act on this
+/// board.
 #[must_use]
 pub fn guard(repo: &Repo, board: &Path, accepted: Accepted) -> Keeper {
     let mut all = known();
@@ -45,19 +47,19 @@ pub fn guard(repo: &Repo, board: &Path, accepted: Accepted) -> Keeper {
     Keeper { common_dir: repo.common_dir.clone() }
 }
 
-/// Removes what was made for the git commands of this process.
+/// Removes the directories made for the git commands of this process.
 pub fn close() {
     known().clear();
 }
 
-/// A checkout is made anew there: what was known of the former one does not count.
+/// A checkout is made again at this path: forget the check of the former one.
 pub(super) fn forget_checkout(dir: &Path) {
     for known in known().iter_mut() {
         known.sound.retain(|(sound, _)| sound != dir);
     }
 }
 
-/// As long as it lives, what was made for git commands in a repository stays.
+/// While this value lives, the directory made for git commands in a repository stays.
 #[derive(Debug)]
 pub struct Keeper {
     common_dir: PathBuf,
@@ -71,19 +73,19 @@ impl Drop for Keeper {
     }
 }
 
-/// Whether this hook of the user's may be run by liza: it was accepted, and is as it was.
+/// Whether liza may run this hook of the user: a person accepted it, and it is unchanged.
 pub(super) fn may_run_hook(repo: &Repo, hook: &str) -> Option<PathBuf> {
     let door = door_of(repo).ok()??;
     door.settings.accepted_hook(repo, hook).then(|| door.board.clone())
 }
 
-/// Whether liza knows what was accepted for this repository.
+/// Whether liza knows the accepted settings of this repository.
 pub(super) fn is_guarded(repo: &Repo) -> bool {
     matches!(door_of(repo), Ok(Some(_)))
 }
 
-/// Whether the history of a repository ends where its file `shallow` says: where liza guards it, only if a person accepted
-/// that file.
+/// Whether the file `shallow` ends the history of a repository: in a guarded one, only if a person accepted that
+/// file.
 pub(super) fn is_cut_off(repo: &Repo) -> bool {
     repo.common_dir.join("shallow").exists()
         && match door_of(repo) {
@@ -115,19 +117,20 @@ pub(super) struct Way {
     common_dir: PathBuf,
 }
 
-/// Commands that deal with names only: no file is read or written by which git could start a program.
+/// Commands that only handle names: they read and write no file through which git could start a program.
 const ABOUT_NAMES: [&str; 8] =
     ["update-ref", "for-each-ref", "symbolic-ref", "worktree", "rev-parse", "config", "version", "hook"];
 
-/// The way to the repository of a checkout; none where liza guards none. A directory that claims to be another
-/// repository's is an error.
+/// How a command reaches the repository of a checkout; none if liza guards no repository. A directory that claims to
+/// belong to another repository is an error.
 pub(super) fn way_in(dir: &Path, subcommand: &str) -> Result<Option<Way>, GitError> {
     let Some((repo, git_dir)) = repository_of(dir)? else { return Ok(None) };
+    files::check_repository(&repo.common_dir).map_err(|why| GitError::Misled { why })?;
     let door = if ABOUT_NAMES.contains(&subcommand) { None } else { door_of(&repo)? };
     Ok(Some(Way { git_dir, work_tree: dir.to_owned(), door, common_dir: repo.common_dir.clone() }))
 }
 
-/// The guarded repository that a checkout belongs to, and git's directory of that checkout.
+/// The guarded repository of a checkout, and the checkout's git directory.
 pub(super) fn repository_of(dir: &Path) -> Result<Option<(Repo, PathBuf)>, GitError> {
     let mut all = known();
     if let Some(known) = all.iter().find(|known| known.repo.root == dir) {
@@ -144,11 +147,12 @@ pub(super) fn repository_of(dir: &Path) -> Result<Option<(Repo, PathBuf)>, GitEr
     check_sound(&known.repo, dir).map_err(|fault| GitError::Misled { why: fault.to_string() })?;
     let git_dir =
         read_git_file(&dir.join(".git")).ok_or_else(|| GitError::NoCheckout { dir: dir.to_owned() })?;
+    files::check_checkout(&git_dir).map_err(|why| GitError::Misled { why })?;
     known.sound.push((dir.to_owned(), git_dir.clone()));
     Ok(Some((known.repo.clone(), git_dir)))
 }
 
-/// Whether a directory is, or lies where, a worktree of this repository should be.
+/// Whether a directory is a worktree of this repository, or at the path of one.
 fn claims(dir: &Path, repo: &Repo) -> bool {
     let leads_here = read_git_file(&dir.join(".git")).is_some_and(|to| to.starts_with(&repo.common_dir));
     leads_here || (dir.starts_with(&repo.root) && dir.join(".git").symlink_metadata().is_ok())
@@ -159,7 +163,7 @@ impl Way {
         let mut env = vec![("GIT_DIR", self.git_dir.clone().into_os_string())];
         match &self.door {
             None => {
-                // A command about names may make a worktree, which has its own.
+                // A command about names may make a worktree, which has its own git directory.
                 if self.git_dir != self.common_dir {
                     env.push(("GIT_WORK_TREE", self.work_tree.clone().into_os_string()));
                     env.push(("GIT_COMMON_DIR", self.common_dir.clone().into_os_string()));
@@ -182,7 +186,7 @@ impl Way {
         vec!["-c".into(), attributes]
     }
 
-    /// The board that programs which git may start here must not act on; none if it starts none.
+    /// The board that programs started by git must not act on; none if git starts none.
     pub fn held_for(&self) -> Option<&Path> {
         self.door.as_ref().filter(|door| door.settings.runs_programs()).map(|door| door.board.as_path())
     }
@@ -190,7 +194,7 @@ impl Way {
 
 const USER_ATTRIBUTES: &str = "user-attributes";
 
-/// The common directory that git commands of this process are given.
+/// The common directory for the git commands of this process.
 #[derive(Debug)]
 struct Door {
     shadow: Temporary,
@@ -198,7 +202,7 @@ struct Door {
     board: PathBuf,
 }
 
-/// What of the repository is used as it is. Git makes none of it by itself in a command that has no name to write.
+/// The parts of the repository that are used as they are. Git creates none of them in a command that writes no name.
 const LINKED: [&str; 8] = ["objects", "refs", "logs", "worktrees", "modules", "reftable", "lfs", "HEAD"];
 
 impl Door {
@@ -212,7 +216,7 @@ impl Door {
         for name in LINKED.iter().filter(|name| common.join(name).symlink_metadata().is_ok()) {
             link(name)?;
         }
-        // It may come while this process lives.
+        // It may appear while this process lives.
         link("packed-refs")?;
         let info = dir.join("info");
         fs::create_dir(&info).map_err(GitError::io(&info))?;

@@ -1,4 +1,4 @@
-//! Putting on disk what a merge made, and nothing else: what others write at the same time is not waited for.
+//! Syncs to disk what a merge made, and nothing else: it does not wait for the writes of other processes.
 
 use std::fs::File;
 
@@ -7,10 +7,11 @@ use git2::{ObjectType, Oid, Tree, TreeEntry};
 use super::prelude::*;
 use super::query::AccessError;
 
-/// Puts a merge commit on disk, with every object it has and its parents do not, and these refs with their logs; with each
-/// the directories it stands in. That its parents are on disk is for the caller to know.
+/// Syncs a merge commit, every object that its parents lack, and these refs with their logs, each with its
+/// directories. The caller must know that the parents are on disk.
 ///
-/// False if some of it is not in a file of its own, as it was packed meanwhile: then only a sync of the file system will do.
+/// False if an object is not in a separate file because it was packed meanwhile: then only a sync of the file system
+/// helps.
 pub fn sync_merge(
     repo: &Repo,
     query: &Query,
@@ -30,14 +31,14 @@ pub fn sync_merge(
         }
         sync_file(&repo.common_dir, &format!("logs/{refname}"), &mut dirs)?;
     }
-    // The lowest first: a directory is there once the one above it says so.
+    // The lowest first: a directory exists durably once its parent is synced.
     for dir in dirs.iter().rev() {
         sync(dir)?;
     }
     Ok(true)
 }
 
-/// Syncs a file below `top` and remembers the directories that lead to it. False if it is not there.
+/// Syncs a file below `top` and remembers the directories that lead to it. False if it does not exist.
 fn sync_file(top: &Path, name: &str, dirs: &mut BTreeSet<PathBuf>) -> Result<bool, GitError> {
     let path = top.join(name);
     if !path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
@@ -53,7 +54,7 @@ fn sync(path: &Path) -> Result<(), GitError> {
 }
 
 impl Query {
-    /// The objects of a merge commit that none of its parents has at the same place, itself included.
+    /// The objects of a merge commit that no parent has at the same path, the commit included.
     pub(super) fn made_by_merge(&self, commit: &CommitId) -> Result<BTreeSet<Oid>, QueryError> {
         let found = self.commit(commit)?;
         let what = || QueryError::read(format!("the trees of {commit}"));
@@ -104,7 +105,7 @@ mod tests {
     use super::super::{Identity, MergeTree, NewCommit, commit_tree, merge_tree};
     use super::*;
 
-    /// Everything in the object store that is in a file of its own.
+    /// Every loose object in the object store.
     fn loose(fixture: &Fixture) -> BTreeSet<String> {
         let listed = fixture.git(&["cat-file", "--batch-check=%(objectname)", "--batch-all-objects"]);
         listed.lines().map(str::to_owned).collect()

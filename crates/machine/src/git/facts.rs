@@ -1,4 +1,4 @@
-//! What is special about a repository: the facts `init` refuses by, or tells about.
+//! Special properties of a repository, by which `init` refuses or warns.
 
 use super::prelude::*;
 
@@ -30,30 +30,30 @@ impl std::fmt::Display for GitVersion {
     }
 }
 
-/// What is special about a repository. A bare one never gets this far: it is not found by discovery.
+/// Special properties of a repository. Discovery never finds a bare one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RepoFacts {
-    /// No commit yet: there is nothing a task could start from.
+    /// No commit yet: a task has nothing to start from.
     pub unborn: bool,
     pub detached: bool,
-    /// The branch checked out in the main worktree, also when it has no commit yet.
+    /// The branch checked out in the main worktree, even without a commit.
     pub branch: Option<String>,
     /// History is cut off, so a merge base may be missing.
     pub shallow: bool,
     pub sparse: bool,
-    /// It has submodules: a new worktree starts with theirs empty.
+    /// It has submodules: they start empty in a new worktree.
     pub has_submodules: bool,
     /// It is itself a submodule of another repository.
     pub is_submodule: bool,
-    /// Large files are kept outside of git and fetched by a filter.
+    /// A filter fetches large files that are kept outside of git.
     pub uses_lfs: bool,
 }
 
 impl RepoFacts {
-    /// Looks at the repository without running anything.
+    /// Examines the repository without running a program.
     pub fn load(repo: &Repo) -> Result<Self, QueryError> {
         let query = Query::open(repo)?;
-        let head = std::fs::read_to_string(repo.common_dir.join("HEAD")).unwrap_or_default();
+        let head = crate::host::plain_text(&repo.common_dir.join("HEAD")).unwrap_or_default();
         let branch = head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned);
         let commit = query.head_commit()?;
         let attributes = commit.as_ref().map(|commit| query.file_at(commit, ".gitattributes")).transpose()?;

@@ -1,6 +1,7 @@
-//! The checkout of a person follows its branch, as `git merge --ff-only` would do it, and goes back from halfway.
+//! Moves a person's checkout along with its branch, as `git merge --ff-only` would, and moves it back if that fails
+//! halfway.
 //!
-//! Index entries and files that both commits have in common are never touched: whatever the person changed there stays.
+//! Index entries and files that both commits have in common are never changed: the person's changes there stay.
 
 use std::os::unix::ffi::OsStringExt;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use super::prelude::*;
 use super::query::oid;
 use super::tree::{is_free, remove};
 
-/// How long git may write files before that is said.
+/// How long git may write files before liza reports it.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// A path by which two trees differ, with mode and id on each side.
@@ -24,8 +25,8 @@ pub fn empty_tree(repo: &Repo) -> Result<CommitId, GitError> {
     parse_id("hash-object", &git.stdin(Vec::new()).run_line()?)
 }
 
-/// Files of a checkout that keep it from going to another commit or tree: changed and not committed, or in no commit where
-/// one is to come. Ignored ones too, which git would write over. None where nothing is lost.
+/// Files that keep a checkout from moving to another commit or tree: uncommitted changes, and untracked files where a
+/// file is to be written. Ignored files too, which git would overwrite. None if nothing would be lost.
 pub fn obstacles(
     repo: &Repo,
     checkout: &Path,
@@ -40,7 +41,7 @@ pub fn obstacles(
         untracked_at(checkout, &one.path, &tracked, &mut found);
     }
     if !found.is_empty() {
-        // What the person has added already is for git to compare.
+        // Git compares what the person has already staged.
         let index = index_of(checkout)?;
         found.retain(|path| !index.contains_key(path));
     }
@@ -65,7 +66,7 @@ pub fn obstacles(
     Ok(found.into_iter().map(|path| lossy(path.as_os_str().as_bytes())).collect())
 }
 
-/// What stands where a file is to come and leaves with no commit: there, on the way to it, or below.
+/// Untracked files at the path of a new file: at it, on the way to it, or below it.
 fn untracked_at(checkout: &Path, path: &Path, tracked: &BTreeSet<&Path>, found: &mut BTreeSet<PathBuf>) {
     let mut parts: Vec<&Path> = path.ancestors().filter(|part| !part.as_os_str().is_empty()).collect();
     parts.reverse();
@@ -91,27 +92,28 @@ fn untracked_at(checkout: &Path, path: &Path, tracked: &BTreeSet<&Path>, found: 
     }
 }
 
-/// Brings index and files of a checkout from one commit to another. Git refuses, with nothing changed, what it would lose.
+/// Moves index and files of a checkout from one commit to another. Git refuses, changing nothing, if a file would be
+/// lost.
 pub fn bring(checkout: &Path, from: &CommitId, to: &CommitId, say: impl FnOnce()) -> Result<(), GitError> {
     two_trees(checkout, &[], from, to)?.run_saying(SILENCE, say)
 }
 
 fn two_trees(checkout: &Path, how: &[&str], from: &CommitId, to: &CommitId) -> Result<Git, GitError> {
-    // Times may have changed without the content, and git would take that for a change.
+    // Times may have changed without the content, which git would take for a change.
     let _ = Git::acting(checkout, "update-index").args(["-q", "--refresh"]).output()?;
     let git = Git::acting(checkout, "read-tree").args(how).args(["-m", "-u", "--no-recurse-submodules"]);
     Ok(git.end_of_options().args([from.as_str(), to.as_str()]))
 }
 
-/// Whether the index has everything by which `to` differs from `from`. Git writes it last: then the files have it, too.
+/// Whether the index has every difference of `to` from `from`. Git writes the index last: then the files have it too.
 pub fn has_arrived(repo: &Repo, checkout: &Path, from: &CommitId, to: &CommitId) -> Result<bool, GitError> {
     let index = index_of(checkout)?;
     let all = differences(repo, from, to)?;
     Ok(all.iter().all(|difference| index.get(&difference.path) == difference.sides[1].as_ref()))
 }
 
-/// Takes a checkout back to `from`, from wherever a git that was to bring it to `to` has died. What is as in neither of the
-/// two, nor the beginning of a file that git was writing, is the person's: it stays, and is named.
+/// Moves a checkout back to `from`, from any state that a killed move to `to` left. A file that is as in neither
+/// commit, nor the start of a file that git was writing, is the person's: it stays, and is returned by name.
 pub fn take_back(
     repo: &Repo,
     query: &Query,
@@ -131,7 +133,7 @@ pub fn take_back(
         }
         known
     });
-    // A submodule has its own checkout, which git does not touch here.
+    // A submodule has its own checkout, which git does not change here.
     let is_module = |one: &Difference| one.sides.iter().flatten().any(|(mode, _)| mode == "160000");
     let mut lines = Vec::new();
     let (mut gone, mut written) = (Vec::new(), Vec::new());
@@ -172,12 +174,12 @@ pub fn take_back(
     Ok(theirs)
 }
 
-/// Whether nothing of a person's is in a file: it is missing, as in one of the two, or the beginning of what was to come.
+/// Whether a file holds nothing of a person's: it is missing, as in one of the commits, or the start of the new one.
 fn is_ours(query: &Query, checkout: &Path, one: &Difference, to: &CommitId) -> Result<bool, GitError> {
     let file = checkout.join(&one.path);
     let Ok(meta) = file.symlink_metadata() else { return Ok(true) };
     if meta.is_dir() {
-        // What is below has differences of its own; what has none keeps the directory where it is.
+        // Paths below have their own differences; a path without one keeps its directory.
         return Ok(true);
     }
     let blobs = || one.sides.iter().flatten();
@@ -229,7 +231,7 @@ fn differences(repo: &Repo, from: &CommitId, to: &CommitId) -> Result<Vec<Differ
     Ok(found)
 }
 
-/// Every entry of the index, with mode and id. One that is in conflict is as none.
+/// Every entry of the index, with mode and id. A conflicting entry counts as missing.
 fn index_of(checkout: &Path) -> Result<BTreeMap<PathBuf, (String, CommitId)>, GitError> {
     let listed = Git::reading(checkout, "ls-files").args(["-s", "-z", "--full-name"]).run()?;
     let mut found = BTreeMap::new();
@@ -244,7 +246,7 @@ fn index_of(checkout: &Path) -> Result<BTreeMap<PathBuf, (String, CommitId)>, Gi
     Ok(found)
 }
 
-/// Notes where the branch was, as git does it, and runs the hook `post-merge` if a person accepted it.
+/// Writes the reflog entry that git would write, and runs the hook `post-merge` if a person accepted it.
 pub fn arrived(repo: &Repo, checkout: &Path, from: &CommitId) -> Result<(), GitError> {
     Git::acting(checkout, "update-ref").end_of_options().args(["ORIG_HEAD", from.as_str()]).run()?;
     if let Some(board) = super::door::may_run_hook(repo, "post-merge") {

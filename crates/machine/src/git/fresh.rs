@@ -1,15 +1,15 @@
 //! Whether a worktree that git has just written reads back as the commit it was written from.
 //!
-//! Its fingerprint ([`super::content::fingerprint`]) is what `git add` would make of its files. Git takes files of the second
-//! in which it wrote the index through its conversions again, as their times prove nothing. So the fingerprint is the tree
-//! of the commit, without looking at one file, only where every conversion gives back the very bytes that were committed:
+//! Its fingerprint ([`super::content::fingerprint`]) is the tree that `git add` would make of its files. Git converts files
+//! again that have the same second as the index, because their times prove nothing. So the fingerprint is the tree of the
+//! commit, without reading a file, only if every conversion gives exactly the committed bytes:
 //!
 //! - no attribute at all, or attributes that convert nothing (`diff`, `merge`, `binary`, `linguist-…`);
-//! - `text=auto` without another line ending asked for: files are written as they are committed, and git leaves a file
+//! - `text=auto` without a configured line ending: files are written as they are committed, and git leaves a file
 //!   alone that has CRLF in the index.
 //!
 //! Everything else may give other bytes: a filter is a program, `ident` writes an id into the file, and `text`, `eol` and
-//! `working-tree-encoding` change files that were committed without them. There the fingerprint is taken file by file.
+//! `working-tree-encoding` change files that were committed without them. There every file is read for the fingerprint.
 
 use super::content::git_dir;
 use super::prelude::*;
@@ -23,14 +23,14 @@ pub fn reads_back_as_committed(query: &Query, worktree: &Path) -> bool {
             .is_some_and(|files| files.iter().all(|(file, links)| converts_nothing(file, *links)))
 }
 
-/// Whether git follows a link in the place of a file of attributes.
+/// Whether git follows a link at the path of an attributes file.
 #[derive(Clone, Copy, PartialEq)]
 enum Links {
     Followed,
     Ignored,
 }
 
-/// Every file that git reads attributes from here; none if they cannot be determined.
+/// Every attributes file that git reads here; none if they cannot be determined.
 fn attribute_files(query: &Query, worktree: &Path) -> Option<Vec<(PathBuf, Links)>> {
     let index = git2::Index::open(&git_dir(worktree).ok()?.join("index")).ok()?;
     let named = |path: &[u8]| path.rsplit(|&byte| byte == b'/').next() == Some(b".gitattributes");
@@ -42,11 +42,11 @@ fn attribute_files(query: &Query, worktree: &Path) -> Option<Vec<(PathBuf, Links
     Some(files)
 }
 
-/// Whether no line of this file of attributes converts content.
+/// Whether no line of this attributes file converts content.
 fn converts_nothing(file: &Path, links: Links) -> bool {
     let found = if links == Links::Followed { file.metadata() } else { file.symlink_metadata() };
     match found {
-        Ok(meta) if meta.is_file() => fs::read(file).is_ok_and(|bytes| harmless(&lossy(&bytes))),
+        Ok(meta) if meta.is_file() => read_plain(file).is_ok_and(|bytes| harmless(&lossy(&bytes))),
         Ok(_) => true,
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
@@ -77,7 +77,7 @@ mod tests {
     use super::super::testing::Fixture;
     use super::*;
 
-    /// Whether the quick answer is given, after checking it against the slow one.
+    /// Whether the quick answer is given; checks it against the slow one.
     fn is_quick(attributes: &[(&str, &str)], settings: &[(&str, &str)]) -> bool {
         let fixture = Fixture::new();
         for (name, text) in [
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_without_conversion_need_no_look_at_files() {
+    fn harmless_attributes_need_no_file_reads() {
         for text in [
             "",
             "* text=auto\n",
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn conversions_are_taken_file_by_file() {
+    fn conversions_are_checked_per_file() {
         for text in [
             "*.txt text\n",
             "*.txt text=auto eol=lf\n",

@@ -1,11 +1,11 @@
-//! Whether work has landed: the proof without which nothing that leads to it is taken away.
+//! Whether work has landed: without this proof liza removes nothing that leads to the work.
 
 use serde::Serialize;
 
 use super::prelude::*;
 use super::query::AccessError;
 
-/// How it is known that a commit's work is in a branch.
+/// Why a commit's work is known to be in a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
@@ -13,7 +13,7 @@ pub enum Proof {
     Ancestor,
     /// The merge that the branch contains has exactly the commit's tree.
     EqualTree,
-    /// Each of its commits is in the branch as the same patch, to the byte.
+    /// Each of its commits is in the branch as the same patch, byte for byte.
     PatchId,
 }
 
@@ -28,7 +28,7 @@ impl Proof {
 }
 
 /// The proof that the work of `commit` is in the branch at `head`; none if there is none. `merge` is the commit that
-/// landed the task, if it is known.
+/// landed the task, if known.
 pub fn proof(
     repo: &Repo,
     query: &Query,
@@ -46,7 +46,7 @@ pub fn proof(
     {
         return Ok(Some(Proof::EqualTree));
     }
-    // A merge can hold changes that none of its parents has, and has no patch of its own to look for.
+    // A merge can hold changes that none of its parents has, and has no patch of its own to compare.
     let missing = query.commits_between(head, commit)?;
     if missing.is_empty() || missing.iter().any(|commit| commit.parents.len() != 1) {
         return Ok(None);
@@ -59,7 +59,7 @@ pub fn proof(
     if ours.len() != missing.len() {
         return Ok(None);
     }
-    // Git takes patches that differ in white space for the same. In some languages they are not.
+    // Git treats patches that differ in whitespace as equal. In some languages they are not.
     let landed = theirs.iter().map(|id| patch(repo, id)).collect::<Result<Vec<_>, _>>()?;
     for id in ours {
         if !landed.contains(&patch(repo, id)?) {
@@ -69,8 +69,8 @@ pub fn proof(
     Ok(Some(Proof::PatchId))
 }
 
-/// What a commit changes, byte for byte, without what only tells where: line numbers, and the names of contents that
-/// are spelt out anyway.
+/// The changes of a commit, byte for byte, without positions: no line numbers, and no ids of contents that are spelt
+/// out anyway.
 fn patch(repo: &Repo, commit: &str) -> Result<Vec<u8>, GitError> {
     let text = Git::reading(&repo.root, "diff-tree")
         .args(["-p", "-r", "--root", "--no-commit-id", "--full-index"])
@@ -80,7 +80,7 @@ fn patch(repo: &Repo, commit: &str) -> Result<Vec<u8>, GitError> {
         .run()?;
     let mut plain = Vec::with_capacity(text.len());
     let mut contents: &[u8] = b"";
-    // A line of a file has ` `, `+` or `-` before it, so none of them looks like one of git's own.
+    // File lines are prefixed with ` `, `+` or `-`, so none of them looks like a line of git's own.
     for line in text.split_inclusive(|&byte| byte == b'\n') {
         if line.starts_with(b"index ") {
             contents = line;
@@ -117,7 +117,7 @@ mod tests {
         // The same patch on top of something else.
         let again = fixture.branch("again", &other, &[("a", "1\n")]);
         assert_eq!(ask(&work, &again, None), Some(Proof::PatchId));
-        // The same but for white space, and but for where it stands.
+        // The same except for whitespace, or except for its position.
         let python = fixture.branch("python", &base, &[("p.py", "if x:\n    a()\n    b()\n")]);
         let other_python = fixture.branch("other-python", &other, &[("p.py", "if x:\n    a()\nb()\n")]);
         assert_eq!(ask(&python, &other_python, None), None);
@@ -133,7 +133,7 @@ mod tests {
         let other_binary = fixture.branch("other-binary", &other, &[("bin", "\0two")]);
         assert_eq!(ask(&binary, &same_binary, None), Some(Proof::PatchId));
         assert_eq!(ask(&binary, &other_binary, None), None);
-        // One more commit that did not land, and the whole has not.
+        // With one more commit that did not land, the work has not landed.
         let more = fixture.branch("more", &work, &[("c", "1\n")]);
         assert_eq!(ask(&more, &again, None), None);
         // Squashed: no patch is the same, but the merge has the same tree.

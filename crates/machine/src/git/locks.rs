@@ -1,7 +1,8 @@
-//! Lock files that git leaves behind when it is killed, and whether somebody still needs them.
+//! Lock files that a killed git leaves behind, and whether a process still needs them.
 //!
-//! Git makes `NAME.lock`, fills it and renames it over `NAME`. It may close the file and go on for long, in a hook or
-//! an editor, so an unopened lock is not yet a dead one: only when no git can be at work here is its owner gone.
+//! Git makes `NAME.lock`, fills it and renames it over `NAME`. It may close the file and continue for long, in a hook
+//! or an editor, so a lock that no process has open may still be in use: its owner is gone only when no git can be
+//! working here.
 
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
@@ -9,23 +10,21 @@ use std::time::Duration;
 use super::checkouts::Checkout;
 use super::prelude::*;
 
-/// A lock file that stands there now.
+/// An existing lock file.
 #[derive(Debug)]
 pub struct LockFile {
     pub path: PathBuf,
-    /// How long it has stood; none if its time lies in the future.
+    /// Its age; none if its time is in the future.
     pub age: Option<Duration>,
     identity: (u64, u64, i64, i64),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
-    /// It has the file open, or is a git at work in this repository.
-    Process {
-        pid: u32,
-        name: String,
-    },
-    Nobody,
+    /// A process that has the file open, or a git at work in this repository.
+    Process { pid: u32, name: String },
+    /// No process needs it.
+    Free,
     /// Processes cannot be listed here.
     Unknown,
 }
@@ -40,7 +39,7 @@ impl LockFile {
         })
     }
 
-    /// Whether the very same file is still there.
+    /// Whether exactly the same file still exists.
     pub fn still_there(&self) -> bool {
         Self::at(&self.path).is_some_and(|now| now.identity == self.identity)
     }
@@ -55,7 +54,7 @@ impl LockFile {
                 return Holder::Process { pid, name };
             }
         }
-        Holder::Nobody
+        Holder::Free
     }
 }
 
@@ -65,14 +64,14 @@ fn has_open(process: &Path, identity: (u64, u64, i64, i64)) -> bool {
     })
 }
 
-/// Whether some git runs in this repository; where processes cannot be listed, one may.
+/// Whether a git runs in this repository; true if processes cannot be listed.
 pub fn git_at_work(repo: &Repo) -> bool {
     let Ok(processes) = fs::read_dir("/proc") else { return true };
     processes.flatten().any(|process| is_git_here(&process.path(), repo))
 }
 
-/// Takes away the locks that a killed git left on one worktree; otherwise nobody could commit there again. For those who
-/// have ended whoever worked there: a lock that is open, or a git that may be at work there, is left alone.
+/// Removes the locks that a killed git left on one worktree; otherwise no agent could commit there again. For callers
+/// that have ended the processes of that worktree: a lock that is open, or that a running git may own, is left alone.
 pub fn clear_dead(worktree: &Path, admin_dir: &Path) {
     let standing: Vec<LockFile> =
         locks_in(admin_dir, false).iter().filter_map(|path| LockFile::at(path)).collect();
@@ -95,7 +94,7 @@ fn is_git_here(process: &Path, repo: &Repo) -> bool {
     is_git_at(process, &[&repo.root, &repo.common_dir])
 }
 
-/// A git that cannot be shown to work elsewhere: by where it stands, its arguments and its environment.
+/// Whether this is a git that may work at one of these paths, by its directory, arguments and environment.
 fn is_git_at(process: &Path, places: &[&Path]) -> bool {
     if !fs::read_to_string(process.join("comm")).is_ok_and(|name| name.starts_with("git")) {
         return false;
@@ -122,8 +121,8 @@ enum Cwd {
     Hidden,
 }
 
-/// The kernel answers "permission denied" also for a process that ends while it is asked: only a process that is still
-/// there after several such answers is another user's.
+/// The kernel also answers "permission denied" for a process that is just ending: only a process that still exists
+/// after several such answers belongs to another user.
 fn cwd_of(process: &Path) -> Cwd {
     for _ in 0..5 {
         match fs::read_link(process.join("cwd")) {
@@ -136,8 +135,8 @@ fn cwd_of(process: &Path) -> Cwd {
     Cwd::Hidden
 }
 
-/// The locks on what is ours: worktrees of ours, the named branches, the refs below the named prefixes, and the two
-/// files that every change of refs or settings goes through.
+/// The locks on liza's things: its worktrees, the named branches, the refs below the named prefixes, and the two
+/// files that every change of refs or settings locks.
 pub fn ours(repo: &Repo, worktrees: &[Checkout], branches: &[&str], prefixes: &[&str]) -> Vec<LockFile> {
     let common = &repo.common_dir;
     let mut paths = vec![common.join("packed-refs.lock"), common.join("config.lock")];
@@ -169,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_locks_on_what_is_ours_are_listed() {
+    fn only_locks_on_liza_files_are_listed() {
         let fixture = Fixture::new();
         let repo = fixture.repo();
         let git = &repo.common_dir;
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_somebody_has_open_has_a_holder() {
+    fn open_lock_has_a_holder() {
         let fixture = Fixture::new();
         let repo = fixture.repo();
         let path = repo.common_dir.join("config.lock");
@@ -204,12 +203,12 @@ mod tests {
             let here = std::process::id();
             assert!(matches!(lock.holder(&repo), Holder::Process { pid, .. } if pid == here));
             drop(open);
-            // A process that another test starts just now has it open until its program begins.
+            // A process that another test is just starting has it open until its program begins.
             let until = std::time::Instant::now() + Duration::from_secs(30);
-            while lock.holder(&repo) != Holder::Nobody && std::time::Instant::now() < until {
+            while lock.holder(&repo) != Holder::Free && std::time::Instant::now() < until {
                 std::thread::yield_now();
             }
-            assert_eq!(lock.holder(&repo), Holder::Nobody);
+            assert_eq!(lock.holder(&repo), Holder::Free);
         }
         assert!(lock.still_there());
         fs::remove_file(&path).unwrap();
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_git_that_works_here_from_elsewhere_is_seen() {
+    fn git_working_here_from_elsewhere_is_seen() {
         let fixture = Fixture::new();
         let repo = fixture.repo();
         if !cfg!(target_os = "linux") {

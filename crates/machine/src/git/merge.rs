@@ -1,7 +1,7 @@
-//! Merging at object level, and taking integration into a task's own worktree.
+//! Merging at object level, and merging integration into a task's own worktree.
 //!
-//! `merge_tree` needs no checkout: it makes a tree or tells what is in the way. `merge_in_worktree` is for an agent's
-//! own place, where a conflict is left as a merge in progress for the agent to finish.
+//! `merge_tree` needs no checkout: it makes a tree or returns the conflicts. `merge_in_worktree` works in an agent's
+//! worktree and leaves a conflict there as a merge in progress for the agent to finish.
 
 use super::prelude::*;
 use super::{commit::identity, conflict::Resolution, content, tree::with_entries};
@@ -24,7 +24,7 @@ pub enum MergeError {
     Query(#[from] QueryError),
 }
 
-/// What merging two commits gives.
+/// The result of merging two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeTree {
     /// The id of the merged tree.
@@ -36,27 +36,27 @@ pub enum MergeTree {
     },
 }
 
-/// What became of bringing a commit into a worktree.
+/// The result of merging a commit into a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Synced {
-    /// The merge commit the worktree is at now.
+    /// The merge commit that the worktree is at now.
     Merged(CommitId),
     UpToDate,
-    /// The merge is in progress in the worktree; these files wait for a decision.
+    /// The merge is in progress in the worktree; these files need a decision.
     Conflict(Vec<ConflictFile>),
 }
 
-/// Merges two commits without a checkout; the objects made are flushed to disk.
+/// Merges two commits without a checkout; the new objects are synced to disk.
 pub fn merge_tree(repo: &Repo, ours: &CommitId, theirs: &CommitId) -> Result<MergeTree, MergeError> {
     let output = Git::reading(&repo.root, "merge-tree")
         .durable()
-        // What stands in the user's checkout or was planted beside the repository has no say in how files are merged.
+        // Neither files of the user's checkout nor files planted beside the repository decide how files are merged.
         .env("GIT_ATTR_SOURCE", ours.as_str())
         .args(["--write-tree", "-z", "--messages"])
         .end_of_options()
         .args([ours.as_str(), theirs.as_str()])
         .output()?;
-    // 1 also stands for some failures, but then nothing was written to standard output.
+    // Exit status 1 also means some failures, but then standard output is empty.
     let code = output.status.code();
     if !matches!(code, Some(0 | 1)) || output.stdout.is_empty() {
         return Err(failed("merge-tree", &output).into());
@@ -72,7 +72,7 @@ pub fn merge_tree(repo: &Repo, ours: &CommitId, theirs: &CommitId) -> Result<Mer
     Ok(MergeTree::Conflict { tree, files })
 }
 
-/// Puts the resolved files into the tree of a conflicting merge, and gives the new tree.
+/// Puts the resolved files into the tree of a conflicting merge and returns the new tree.
 pub fn resolve_tree(
     repo: &Repo,
     conflicted: &CommitId,
@@ -94,8 +94,8 @@ pub fn resolve_tree(
 
 /// Merges a commit into the branch of a task's worktree. A conflict stays there as a merge in progress.
 ///
-/// Hooks run: it is an ordinary merge in the agent's own place. One that refuses leaves the merge in progress and is
-/// an error here.
+/// Hooks run: it is an ordinary merge in the agent's own worktree. A hook that refuses leaves the merge in progress
+/// and is an error here.
 pub fn merge_in_worktree(
     repo: &Repo,
     worktree: &Path,
@@ -109,7 +109,7 @@ pub fn merge_in_worktree(
     let who = identity(worktree)?;
     let output = Git::acting(worktree, "merge")
         .durable()
-        // A resolution remembered from another time must not settle this conflict unseen.
+        // A remembered resolution (rerere) must not settle this conflict unseen.
         .config("rerere.enabled=false")
         .args(["--no-ff", "--commit", "--no-edit", "--no-squash", "--no-autostash", "--no-stat", "--no-log"])
         .args(["--no-gpg-sign", "--no-verify-signatures", "--cleanup=verbatim", "-m", message])

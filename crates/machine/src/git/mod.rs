@@ -1,8 +1,8 @@
-//! WHAT GIT KNOWS: finding the repository, reading it, worktrees, refs and merging. Knows nothing of the board's rules.
+//! GIT: finding the repository, reading it, worktrees, refs and merging. Knows nothing of the board's rules.
 //!
-//! Two ways lead to git. `query` reads in-process through libgit2: fast, and it runs no program somebody configured.
-//! `command` spawns the `git` program for what libgit2 does differently or not at all: worktrees, merging, status.
-//! Only `fast_forward` writes files of the user's own checkout, for a person who asked for it.
+//! Two ways lead to git. `query` reads in-process through libgit2: fast, and it runs no configured program. `command`
+//! starts the `git` program for what libgit2 does differently or not at all: worktrees, merging, status. Only
+//! `fast_forward` writes files of the user's own checkout, for a person who asked for it.
 
 #![expect(clippy::disallowed_methods, reason = "starts git and reads its files")]
 
@@ -15,6 +15,7 @@ pub mod door;
 pub mod durable;
 pub mod facts;
 pub mod fast_forward;
+mod files;
 pub mod fresh;
 pub mod landed;
 pub mod locks;
@@ -36,7 +37,7 @@ pub mod worktree;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-/// How many minutes the clock of this machine's people is ahead of UTC now. The C library knows, and libgit2 asks it.
+/// How many minutes this machine's local time is ahead of UTC. libgit2 asks the C library.
 pub fn local_offset_minutes() -> i32 {
     git2::Signature::now("liza", "liza").map_or(0, |now| now.when().offset_minutes())
 }

@@ -1,4 +1,4 @@
-//! What nearly every file of this room needs.
+//! What nearly every file of this directory needs.
 
 pub(super) use std::collections::{BTreeMap, BTreeSet};
 pub(super) use std::ffi::{OsStr, OsString};
@@ -13,3 +13,4 @@ pub(super) use super::commit::parse_id;
 pub(super) use super::query::{Query, QueryError};
 pub(super) use super::repo::{Repo, read_git_file, read_link_file};
 pub(super) use crate::board::CommitId;
+pub(super) use crate::host::{plain_text, read_plain};

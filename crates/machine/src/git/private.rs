@@ -1,9 +1,9 @@
-//! A worktree that is liza's alone: brought to a commit again and again, without the user's hooks, and looked at in a way
-//! that nothing in it can deceive.
+//! A worktree of liza's own: moved to a commit again and again, without the user's hooks, and checked in a way that
+//! nothing in it can deceive.
 //!
-//! What runs there is hostile, so nothing is believed that it can write: neither the index of the worktree (liza has one of
-//! its own) nor its settings. Whether a file is as it was is told by the file itself (`seen`). Git is started
-//! by a command of the caller's, which ends whatever filters start.
+//! Programs that run there are hostile, so liza trusts nothing that they can write: neither the worktree's index
+//! (liza has its own) nor its settings. The file itself shows whether it is unchanged (`seen`). The caller supplies
+//! the command that starts git and ends the processes that filters start.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -12,7 +12,7 @@ use super::prelude::*;
 use super::{content::copy_with_time, locks, query::EntryKind};
 use crate::host::place::Place;
 
-/// Settings that decide what is checked out and what counts as changed are not left to the repository.
+/// Fixes the settings that decide what is checked out and what counts as changed; the repository's own do not apply.
 pub(super) fn settled(git: Git) -> Git {
     git.config("core.sparseCheckout=false")
         .config("core.splitIndex=false")
@@ -27,18 +27,18 @@ pub(super) fn settled(git: Git) -> Git {
         .config("advice.detachedHead=false")
 }
 
-/// A private worktree, as it is used.
+/// A private worktree.
 #[derive(Debug, Clone, Copy)]
 pub struct Private<'a> {
     pub repo: &'a Repo,
     pub path: &'a Path,
-    /// Liza's own index of it.
+    /// Liza's own index of the worktree.
     pub index: &'a Path,
-    /// The board that nothing git starts here may act on.
+    /// The board that programs started by git here may not act on.
     pub board: &'a Path,
 }
 
-/// A path of a commit, and what is there.
+/// A path of a commit, and its entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub path: PathBuf,
@@ -46,7 +46,7 @@ pub struct Entry {
 }
 
 impl Private<'_> {
-    /// Whether it can be used again, after the locks of a dead git are taken away.
+    /// Whether the worktree can be used again, after removing the locks of a dead git.
     pub fn is_usable(&self) -> Result<bool, GitError> {
         if checkouts::check_sound(self.repo, self.path).is_err() {
             return Ok(false);
@@ -70,10 +70,10 @@ impl Private<'_> {
         Ok(record.admin_dir)
     }
 
-    /// A git that finds nothing by itself: where it works and with which index is said by us.
+    /// A git that discovers nothing by itself: liza names its repository, worktree and index.
     fn git(&self, subcommand: &'static str) -> Result<Git, GitError> {
         let admin = self.admin_dir()?;
-        // Settings for this worktree alone are nobody's but a gate's.
+        // Only a gate could have written settings for this worktree alone.
         remove_if_there(&admin.join("config.worktree"))?;
         Ok(settled(Git::acting(self.path, subcommand))
             .held_for_gate(self.board)
@@ -91,16 +91,16 @@ impl Private<'_> {
         CommitId::new(&line).map_err(|_| GitError::unexpected("rev-parse", line))
     }
 
-    /// Brings every tracked file to what the commit has; only those that differ are written.
+    /// Makes every tracked file as in the commit; writes only those that differ.
     pub fn put_at(&self, commit: &CommitId) -> Result<(), GitError> {
-        // Nobody else uses this index, so whoever left a lock on it is dead.
+        // Only liza uses this index, so a lock on it is left from a dead process.
         remove_if_there(&self.index.with_extension("lock"))?;
         let git = self.git("checkout")?.args(["--quiet", "--force", "--detach"]);
         git.end_of_options().arg(commit.as_str()).run()?;
         fs::set_permissions(self.index, fs::Permissions::from_mode(0o600)).map_err(GitError::io(self.index))
     }
 
-    /// Gives the worktree the index that belongs to it, whatever it has now.
+    /// Replaces the worktree's own index by a copy of liza's.
     pub fn hand_over_index(&self) -> Result<(), GitError> {
         let index = self.admin_dir()?.join("index");
         let new = index.with_extension("liza");
@@ -109,11 +109,11 @@ impl Private<'_> {
         fs::rename(&new, &index).map_err(GitError::io(&index))
     }
 
-    /// Removes what git does not track, ignored files and repositories inside too, except the directories in `keep`.
+    /// Removes untracked files, ignored ones and nested repositories included, except the directories in `keep`.
     pub fn clean(&self, keep: &[String]) -> Result<(), GitError> {
         let mut git = self.git("clean")?.args(["--quiet", "-ffdx"]);
         for dir in keep {
-            // A name, from the top of the tree, and no pattern.
+            // A literal name, from the top of the tree, not a pattern.
             let escape = |c: char| "*?[]\\!# ".contains(c).then_some('\\').into_iter().chain([c]);
             let escaped: String = dir.trim_matches('/').chars().flat_map(escape).collect();
             git = git.arg(format!("--exclude=/{escaped}"));
@@ -121,10 +121,10 @@ impl Private<'_> {
         git.run().map(|_| ())
     }
 
-    /// Deletes it, with git's record of it and liza's index: it holds nothing of anybody's.
+    /// Deletes the worktree, git's record of it and liza's index: none of it holds work.
     pub fn remove(&self) -> Result<(), GitError> {
         let records = checkouts::recorded_at(self.repo, self.path)?;
-        // Without this file it is no worktree any more, so that one half deleted is never used again.
+        // Without this file it is no longer a worktree, so a half-deleted one is never used again.
         remove_if_there(&self.path.join(".git")).ok();
         delete(&self.repo.root, self.path)?;
         for record in records {
@@ -154,12 +154,12 @@ fn remove_if_there(path: &Path) -> Result<(), GitError> {
     GitError::if_there(path, fs::remove_file(path)).map(|_| ())
 }
 
-/// Deletes a file or a directory with all that is in it, directories that nobody may write to included.
+/// Deletes a file or a directory with its content, read-only directories included.
 fn delete(base: &Path, path: &Path) -> Result<(), GitError> {
     GitError::if_there(path, Place::at(base, path).and_then(|place| place.delete())).map(|_| ())
 }
 
-/// Whether a path relative to `root` stays inside of it once links are followed, as far as it is there.
+/// Whether a path relative to `root` stays inside `root` once links are followed, as far as the path exists.
 pub fn leads_inside(root: &Path, relative: &Path) -> bool {
     let plain = relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
     if !plain || relative.as_os_str().as_bytes().is_empty() {

@@ -1,7 +1,8 @@
-//! Pushing one commit to a branch of a remote, for a person. Never with force.
+//! Pushes one commit to a branch of a remote, for a person. Never with force.
 //!
-//! Programs that a push may start (credential helpers, the ssh command, the hook `pre-push`) are those a person accepted. Where
-//! the remote is, is read from the repository; how it is reached (`url.*`, `http.*`) only from the user's own configuration.
+//! Programs that a push may start (credential helpers, the ssh command, the hook `pre-push`) are those a person
+//! accepted. The remote's address is read from the repository; how to reach it (`url.*`, `http.*`) only from the
+//! user's own configuration.
 
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub fn remotes(repo: &Repo) -> Result<Vec<Remote>, QueryError> {
     Ok(all.collect())
 }
 
-/// The remote that a branch follows, as `git push` would choose it.
+/// The remote that `git push` would choose for a branch.
 pub fn remote_of(repo: &Repo, branch: &str) -> Option<String> {
     let config = config_of(repo).ok()?;
     let set = |key: &str| config.get_string(key).ok();
@@ -49,7 +50,7 @@ pub fn remote_of(repo: &Repo, branch: &str) -> Option<String> {
     keys.iter().find_map(|key| set(key)).filter(|name| name != ".")
 }
 
-/// Pushes a commit to a branch of a remote. The remote refuses what is no fast-forward.
+/// Pushes a commit to a branch of a remote. The remote refuses anything but a fast-forward.
 pub fn push(
     repo: &Repo,
     remote: &Remote,
@@ -74,7 +75,7 @@ pub fn push(
     git.arg(&remote.url).arg(format!("{commit}:{refname}")).run_saying(SILENCE, say)
 }
 
-/// How the user reaches other machines, as set outside of the repository.
+/// The user's settings for reaching other machines, from outside the repository.
 fn user_settings(repo: &Repo) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let Ok(config) = config_of(repo) else { return found };

@@ -1,4 +1,4 @@
-//! Cheap reads, in-process through libgit2: nothing is spawned, no filter, no textconv, no attribute has a say.
+//! Cheap reads, in-process through libgit2: no process is started, and no filter, textconv or attribute applies.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -30,17 +30,17 @@ pub enum QueryError {
     Open { path: String, source: git2::Error },
     #[error("cannot read {what}")]
     Read { what: String, source: git2::Error },
-    #[error("the object {id} is missing or not what its name says: {why}")]
+    #[error("the object {id} is missing or does not match its id: {why}")]
     Unsound { id: String, why: String },
     #[error("cannot write an object")]
     Write { source: git2::Error },
-    #[error("`{refname}` is no plain ref: it leads to `{target}`")]
+    #[error("`{refname}` is not a plain ref: it leads to `{target}`")]
     Symbolic { refname: String, target: String },
     #[error("cannot keep a commit as `{refname}`")]
     Pin { refname: String, source: git2::Error },
 }
 
-/// Why a repository gave no answer, whichever of the two ways it was asked.
+/// Why a repository gave no answer, from libgit2 or from git.
 #[derive(Debug, Error)]
 pub enum AccessError {
     #[error(transparent)]
@@ -55,7 +55,7 @@ impl QueryError {
     }
 }
 
-/// A commit, as much of it as reports and checks need.
+/// The parts of a commit that reports and checks need.
 #[derive(Debug)]
 pub struct CommitInfo {
     pub id: CommitId,
@@ -65,17 +65,17 @@ pub struct CommitInfo {
     pub subject: String,
 }
 
-/// An open repository to ask.
+/// An open repository.
 pub struct Query {
     /// For refs, their logs and settings.
     git: Rc<Repository>,
-    /// For objects: what is read is checked against its name, and no file beside them (grafts, a commit graph) has a say in
-    /// what a commit's parents are.
+    /// For objects: content is checked against its id, and no file beside them (grafts, a commit graph) decides a
+    /// commit's parents.
     objects: Rc<Repository>,
 }
 
 thread_local! {
-    /// The repositories this thread has opened: to open one takes longer than most questions.
+    /// The repositories that this thread has opened: opening one takes longer than most queries.
     static OPENED: RefCell<Vec<Opened>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -94,14 +94,14 @@ impl Opened {
             return Ok(known);
         }
         let git = Rc::new(open_bare(common_dir)?);
-        // History that is cut off ends where an accepted file says so.
+        // Cut-off history ends where an accepted file says so.
         let objects = match is_cut_off {
             true => Rc::clone(&git),
             false => Rc::new(objects_alone(&common_dir.join("objects"))?),
         };
         let opened = Self { common_dir: common_dir.to_owned(), is_cut_off, git, objects };
         OPENED.with_borrow_mut(|all| {
-            // Tests have many, one after the other.
+            // Tests open many, one after the other.
             all.truncate(7);
             all.insert(0, opened.clone());
         });
@@ -110,7 +110,7 @@ impl Opened {
 }
 
 impl Query {
-    /// Opens exactly this repository. It is opened as if bare, so the main checkout is not even looked at.
+    /// Opens exactly this repository. Opened as if bare, so the main checkout is not looked at.
     pub fn open(repo: &Repo) -> Result<Self, QueryError> {
         let path = || repo.common_dir.display().to_string();
         let opened = Opened::find_or_open(&repo.common_dir, door::is_cut_off(repo));
@@ -123,14 +123,14 @@ impl Query {
         }
     }
 
-    /// Whether settings make a checkout differ from what is committed, such as line endings or a sparse checkout.
+    /// Whether settings, such as line endings or a sparse checkout, make a checkout differ from the commit.
     pub fn has_checkout_settings(&self) -> bool {
         let Ok(config) = self.git.config() else { return true };
         let set = |name: &str| config.get_string(name).is_ok_and(|value| value != "false");
         set("core.autocrlf") || set("core.eol") || set("core.sparsecheckout") || set("attr.tree")
     }
 
-    /// Whether git may run this hook of the user's in a worktree of this repository.
+    /// Whether git may run this hook of the user in a worktree of this repository.
     pub fn has_hook(&self, name: &str) -> bool {
         let Ok(config) = self.git.config() else { return true };
         let dir = match config.get_path("core.hookspath") {
@@ -139,12 +139,12 @@ impl Query {
             Ok(_) => return true,
             Err(_) => self.git.path().join("hooks"),
         };
-        // Newer versions of git also have hooks that are settings.
+        // Newer versions of git also have hooks configured as settings.
         dir.join(name).exists()
             || config.entries(Some("^hook\\.")).is_ok_and(|mut found| found.next().is_some())
     }
 
-    /// Where attributes stand that are not committed: those of the repository, and those of whoever runs git.
+    /// The attributes files that are not committed: the repository's and the user's.
     pub(super) fn attributes_of_user(&self) -> Vec<PathBuf> {
         let configured = self.git.config().and_then(|config| config.get_path("core.attributesfile")).ok();
         let below = |variable: &str, rest: &str| Some(PathBuf::from(std::env::var_os(variable)?).join(rest));
@@ -165,7 +165,7 @@ impl Query {
         Ok(files)
     }
 
-    /// Whether a commit has a file of which this holds.
+    /// Whether a commit has a matching file.
     pub fn has_file(&self, commit: &CommitId, wanted: impl Fn(&str) -> bool) -> Result<bool, QueryError> {
         let mut found = false;
         let walked = self.tree_object(commit)?.walk(git2::TreeWalkMode::PreOrder, |below, entry| {
@@ -180,21 +180,21 @@ impl Query {
         Ok(found)
     }
 
-    /// The name configured for this repository, or the fallback: read in-process, for commits that liza makes itself.
+    /// The identity configured for this repository, or the fallback: read in-process, for liza's own commits.
     pub fn identity(&self) -> Identity {
         let setting = |name: &str| self.setting(name).unwrap_or_default();
         Identity::configured(&setting("user.name"), &setting("user.email"))
     }
 
-    /// Makes a ref at a commit, in a repository of files, where nothing of that name stands. False, and nothing done, where
-    /// that does not go without questions: git says what is in the way. Not flushed.
+    /// Creates a ref at a commit, in a repository with file refs, if no such ref exists. Otherwise returns false and
+    /// does nothing: git then reports the reason. Not synced.
     pub(super) fn make_ref(&self, refname: &str, commit: &CommitId) -> bool {
         let made = |at| self.git.reference(refname, at, false, "liza: made").is_ok();
         refs::leads_to(self.git.path(), refname).is_none() && oid(commit).is_ok_and(made)
     }
 
-    /// Keeps a commit from being collected, under a ref that is ours alone. Not flushed: whoever needs it to survive a
-    /// power cut syncs the file system before saying so.
+    /// Keeps a commit from being collected, under a ref of liza's own. Not synced: a caller that needs it to survive
+    /// a power cut syncs the file system.
     pub fn pin(&self, refname: &str, commit: &CommitId) -> Result<(), QueryError> {
         if let Some(target) = refs::leads_to(self.git.path(), refname) {
             return Err(QueryError::Symbolic { refname: refname.to_owned(), target });
@@ -207,10 +207,12 @@ impl Query {
         self.ref_commit(&format!("refs/heads/{name}"))
     }
 
-    /// The commit a ref leads to. One of a branch or of liza's that leads to another ref is not followed: whatever moves
-    /// it would move the other.
+    /// The commit of a ref. A branch or a ref of liza's that leads to another ref is not followed: moving it would
+    /// move the other.
     pub fn ref_commit(&self, refname: &str) -> Result<Option<CommitId>, QueryError> {
         let unreadable = || QueryError::read(format!("`{refname}`"));
+        let plain = super::files::check_refs(self.git.path(), refname);
+        plain.map_err(|why| git2::Error::from_str(&why)).map_err(unreadable())?;
         let Some(found) = absent_is_none(self.git.find_reference(refname)).map_err(unreadable())? else {
             return Ok(None);
         };
@@ -228,19 +230,19 @@ impl Query {
         id_of_found(found, refname)
     }
 
-    /// The commit the main checkout is at; none before the first commit.
+    /// The commit of the main checkout; none before the first commit.
     pub fn head_commit(&self) -> Result<Option<CommitId>, QueryError> {
         self.ref_commit("HEAD")
     }
 
-    /// The commit somebody means by a name, an abbreviation or an expression such as `main~2`.
+    /// The commit that a name, an abbreviation or an expression such as `main~2` means.
     pub fn resolve(&self, rev: &str) -> Result<Option<CommitId>, QueryError> {
         let rev = self.with_branch_in_full(rev);
         let found = self.git.revparse_single(&rev).and_then(|object| object.peel_to_commit());
         id_of_found(found, &rev)
     }
 
-    /// A branch is meant by its name also where a tag has the same.
+    /// Prefers the branch where a tag has the same name.
     pub fn with_branch_in_full(&self, rev: &str) -> String {
         let end = rev.find(['~', '^', '@', ':']).unwrap_or(rev.len());
         let (name, rest) = rev.split_at(end);
@@ -288,7 +290,7 @@ impl Query {
 
     /// The ids of the commits in `head` that are not in `base`.
     pub fn ids_between(&self, base: &CommitId, head: &CommitId) -> Result<Vec<CommitId>, QueryError> {
-        // A base that is gone hides nothing.
+        // A base that no longer exists excludes nothing.
         self.walk(base, head, self.has_commit(base), Sort::NONE)
     }
 
@@ -312,7 +314,7 @@ impl Query {
         ids.into_iter().map(id_of).collect()
     }
 
-    /// From `head` along the first parents, newest first, as far as they are not in `base`.
+    /// The first parents of `head`, newest first, down to those that are in `base`.
     pub fn first_parents_until(&self, head: &CommitId, base: &CommitId) -> Result<Vec<CommitId>, QueryError> {
         let new: HashSet<CommitId> = self.ids_between(base, head)?.into_iter().collect();
         let mut line = Vec::new();
@@ -324,10 +326,12 @@ impl Query {
         Ok(line)
     }
 
-    /// The full names of all refs below a prefix, whatever they lead to.
+    /// The full names of all refs below a prefix, plain or not.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<String>, QueryError> {
         let names = || -> Result<Vec<String>, git2::Error> {
             let mut found = Vec::new();
+            super::files::check_refs(self.git.path(), prefix.trim_end_matches('/'))
+                .map_err(|why| git2::Error::from_str(&why))?;
             for name in self.git.references_glob(&format!("{prefix}*"))?.names() {
                 found.push(name?.to_owned());
             }
@@ -337,7 +341,7 @@ impl Query {
         names().map_err(QueryError::read(format!("the refs below {prefix}")))
     }
 
-    /// The full names of all refs below a prefix, with what they lead to, be it there or not.
+    /// The full names of all refs below a prefix, with their targets, existing or not.
     pub fn targets_below(&self, prefix: &str) -> Result<Vec<(String, CommitId)>, QueryError> {
         let mut found = Vec::new();
         for name in self.refs_below(prefix)? {
@@ -348,7 +352,7 @@ impl Query {
         Ok(found)
     }
 
-    /// Who last put a branch where it is and with which words, if git kept a note of it.
+    /// Who last moved a branch and with which message, if git's reflog has it.
     pub fn reflog_of(&self, branch: &str, at: Option<&CommitId>) -> Option<(Signature, String)> {
         let log = self.git.reflog(&format!("refs/heads/{branch}")).ok()?;
         let entry = log.iter().next()?;
@@ -431,7 +435,7 @@ impl Query {
         self.objects.find_tree(id).map_err(QueryError::read(format!("tree {id}")))
     }
 
-    /// The same repository, with nothing remembered of its objects.
+    /// The same repository, without cached objects.
     pub(super) fn afresh(&self, repo: &Repo) -> Result<Self, QueryError> {
         let objects =
             objects_alone(&repo.common_dir.join("objects")).map_err(QueryError::read("the objects"))?;
@@ -447,14 +451,14 @@ impl Query {
     }
 }
 
-/// The difference between two commits for people to read, renames shown as such.
+/// The difference between two commits for people to read, with renames.
 ///
-/// The git program writes it: people know its layout. What somebody configured to run on a diff is left out.
+/// The git program writes it: people know its layout. Configured diff programs do not run.
 pub fn diff_text(repo: &Repo, from: &CommitId, to: &CommitId) -> Result<String, GitError> {
     Ok(lossy(&diff(repo, from, to).run()?))
 }
 
-/// As [`diff_text`], and no more than so many bytes of it.
+/// As [`diff_text`], at most so many bytes of it.
 pub fn start_of_diff(repo: &Repo, from: &CommitId, to: &CommitId, bytes: u64) -> Result<String, GitError> {
     Ok(lossy(&diff(repo, from, to).run_start(bytes)?))
 }
@@ -467,10 +471,11 @@ fn diff(repo: &Repo, from: &CommitId, to: &CommitId) -> Git {
         .args([from.as_str(), to.as_str(), "--"])
 }
 
-/// Opens exactly what lies in this directory, as if bare.
+/// Opens exactly the repository in this directory, as if bare.
 pub(super) fn open_bare(dir: &Path) -> Result<Repository, git2::Error> {
     let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT | RepositoryOpenFlags::BARE;
     let none: [&str; 0] = [];
+    super::files::check_repository(dir).map_err(|why| git2::Error::from_str(&why))?;
     Repository::open_ext(dir, flags, none)
 }
 
@@ -481,7 +486,7 @@ pub(super) fn config_of(repo: &Repo) -> Result<git2::Config, git2::Error> {
 
 /// The objects of a repository and nothing else.
 fn objects_alone(dir: &Path) -> Result<Repository, git2::Error> {
-    // libgit2 looks for a commit graph in the first directory only: in this one no user can put any.
+    // libgit2 looks for a commit graph in the first directory only: users cannot write into this one.
     const WITHOUT_GRAPH: &str = if cfg!(target_os = "linux") { "/proc" } else { "/dev" };
     let odb = git2::Odb::new()?;
     odb.add_disk_alternate(WITHOUT_GRAPH)?;
@@ -489,13 +494,14 @@ fn objects_alone(dir: &Path) -> Result<Repository, git2::Error> {
     Repository::from_odb(odb)
 }
 
-/// A directory as libgit2's binding takes it, which is as text. One whose name is no text is named by a handle on it.
+/// A directory as text, which libgit2's binding requires. A name that is not UTF-8 is replaced by the path of an open
+/// handle.
 fn name_of(dir: &Path) -> Result<String, git2::Error> {
     if let Some(text) = dir.to_str() {
         return Ok(text.to_owned());
     }
     thread_local! {
-        /// Open for as long as the repositories that are reached through them.
+        /// Open for as long as the repositories reached through them.
         static HANDLES: std::cell::RefCell<Vec<std::fs::File>> = const { std::cell::RefCell::new(Vec::new()) };
     }
     let handle = std::fs::File::open(dir).map_err(|error| git2::Error::from_str(&error.to_string()))?;
@@ -504,7 +510,7 @@ fn name_of(dir: &Path) -> Result<String, git2::Error> {
     Ok(name)
 }
 
-/// libgit2 has no code of its own for an extension it does not know, only this wording.
+/// libgit2 has no error code for an unknown extension, only this wording.
 fn is_unsupported(error: &git2::Error) -> bool {
     let text = error.message();
     text.contains("extension") || text.contains("repository version") || text.contains("object format")

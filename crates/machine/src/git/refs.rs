@@ -1,17 +1,17 @@
-//! Moving refs, only ever from a value that was named.
+//! Moves refs, always from a named former value.
 //!
-//! The git program does it. No ref that leads to another one is followed: integration made a symbolic ref to the user's branch
-//! would move that branch.
+//! The git program does it. A ref that leads to another one is not followed: if integration were a symbolic ref to
+//! the user's branch, that branch would move.
 
 use super::{locks::git_at_work, prelude::*};
 
-/// What a ref must be for a change to happen.
+/// The state a ref must have for a change to happen.
 #[derive(Debug, Clone, Copy)]
 pub enum Expected<'a> {
     At(&'a CommitId),
     /// The ref does not exist yet.
     Absent,
-    /// Any value. Only for refs that are ours alone and repeat what is recorded elsewhere.
+    /// Any value. Only for refs of liza's own that repeat what is recorded elsewhere.
     Any,
 }
 
@@ -27,7 +27,7 @@ pub enum RefError {
     Clash { refname: String, other: String },
     #[error("`{refname}` is locked by another git process, or one that died: `{}`", lock.display())]
     Locked { refname: String, lock: PathBuf },
-    #[error("`{refname}` is no plain ref: it leads to `{target}`")]
+    #[error("`{refname}` is not a plain ref: it leads to `{target}`")]
     Symbolic { refname: String, target: String },
     #[error(transparent)]
     Git(#[from] GitError),
@@ -37,39 +37,39 @@ fn place(actual: &Option<CommitId>) -> String {
     actual.as_ref().map_or_else(|| "it does not exist".to_owned(), |id| format!("it is at {id}"))
 }
 
-/// Whether git would take this as a full ref name below `refs/`.
+/// Whether git accepts this as a full ref name below `refs/`.
 pub fn is_valid(refname: &str) -> bool {
     refname.starts_with("refs/") && !refname.contains("/-") && git2::Reference::is_valid_name(refname)
 }
 
-/// The ref of a local branch, if the name can be one.
+/// The ref of a local branch, if the name is valid.
 pub fn of_branch(branch: &str) -> Result<String, RefError> {
     let refname = format!("refs/heads/{branch}");
     if is_valid(&refname) && branch != "HEAD" { Ok(refname) } else { Err(RefError::BadName { refname }) }
 }
 
-/// Where the file of a branch says it is, if it has one that names a commit. Says nothing of branches that are packed, or kept in
-/// another way.
+/// The commit in the file of a branch, if it has such a file. None for branches that are packed or stored in another
+/// way.
 pub fn loose(repo: &Repo, branch: &str) -> Option<CommitId> {
     let refname = of_branch(branch).ok()?;
-    let text = std::fs::read_to_string(repo.common_dir.join(refname)).ok()?;
+    let text = crate::host::plain_text(&repo.common_dir.join(refname)).ok()?;
     CommitId::new(text.trim()).ok()
 }
 
-/// The object a ref is at, as the git program sees it.
+/// The object of a ref, as the git program sees it.
 ///
-/// Asked by listing: `rev-parse` would also take a branch that is itself called `refs/heads/x` for an answer.
+/// Asked by listing: `rev-parse` would also accept a branch that is itself called `refs/heads/x`.
 pub fn value(repo: &Repo, refname: &str) -> Result<Option<CommitId>, GitError> {
     let found = list(repo, refname)?.into_iter().find(|(name, _)| name == refname);
     Ok(found.map(|(_, id)| id))
 }
 
-/// Moves or creates a ref if it is as expected, flushed to disk.
+/// Moves or creates a ref if it has the expected value, synced to disk.
 pub fn update(repo: &Repo, refname: &str, new: &CommitId, expected: Expected<'_>) -> Result<(), RefError> {
     update_saying(repo, refname, new, expected, None)
 }
 
-/// The same with a line for its reflog.
+/// The same, with a reflog message.
 pub fn update_saying(
     repo: &Repo,
     refname: &str,
@@ -94,34 +94,34 @@ pub fn update_saying(
         return Ok(());
     }
     if output.status.code().is_none() {
-        // Killed in the middle: it will not take its lock away any more.
+        // Killed halfway: it will not remove its lock any more.
         clear_dead_lock(repo, refname, new);
     }
     Err(diagnose(repo, refname, expected, failed("update-ref", &output)))
 }
 
-/// Takes away the lock that a dead git of ours left on a ref it was to move to `new`; otherwise nobody could move that
-/// ref again. Only where it can be told: the lock holds nothing or `new`, and no git works in this repository now.
+/// Removes the lock that a killed git of liza's left on a ref it was moving to `new`; otherwise no process could move
+/// that ref again. Only if that is certain: the lock is empty or holds `new`, and no git runs in this repository now.
 pub fn clear_dead_lock(repo: &Repo, refname: &str, new: &CommitId) -> bool {
     let lock = repo.common_dir.join(format!("{refname}.lock"));
-    let Ok(text) = std::fs::read_to_string(&lock) else { return false };
+    let Ok(text) = crate::host::plain_text(&lock) else { return false };
     let ours = new.as_str().starts_with(text.trim_end());
     ours && !git_at_work(repo) && std::fs::remove_file(&lock).is_ok()
 }
 
-/// Keeps a commit from being collected, under a ref that is ours alone.
+/// Keeps a commit from being collected, under a ref of liza's own.
 pub fn pin(repo: &Repo, refname: &str, commit: &CommitId) -> Result<(), RefError> {
     update(repo, refname, commit, Expected::Any)
 }
 
-/// Keeps a commit under this name, or where another commit has it, under the next free one: `NAME-2`, `NAME-3`, …
-/// Never takes a name from a commit. Gives the name.
+/// Keeps a commit under this name, or if another commit has it, under the next unused one: `NAME-2`, `NAME-3`, …
+/// Never moves an existing name. Returns the name.
 pub fn keep(repo: &Repo, refname: &str, commit: &CommitId) -> Result<String, RefError> {
     loop {
         let name = kept_as(repo, refname, commit)?;
         match update(repo, &name, commit, Expected::Absent) {
             Err(RefError::Taken { at, .. }) if &at == commit => return Ok(name),
-            // Somebody was faster.
+            // Another process took this name first.
             Err(RefError::Taken { .. }) => {}
             other => return other.map(|()| name),
         }
@@ -161,27 +161,28 @@ pub fn delete_if_at(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), Ref
     Err(diagnose(repo, refname, Expected::At(at), failed("update-ref", &output)))
 }
 
-/// Deletes a local branch if it is at `at`. Whether it is checked out somewhere is for the caller to ask first.
+/// Deletes a local branch if it is at `at`. The caller checks first whether it is checked out.
 pub fn delete_branch_if_at(repo: &Repo, branch: &str, at: &CommitId) -> Result<(), RefError> {
     delete_if_at(repo, &of_branch(branch)?, at)
 }
 
-/// The refs below a prefix such as `refs/liza/attempts`, with where they are.
+/// The refs below a prefix such as `refs/liza/attempts`, with their values.
 pub fn list(repo: &Repo, prefix: &str) -> Result<Vec<(String, CommitId)>, GitError> {
+    super::files::check_refs(&repo.common_dir, prefix).map_err(|why| GitError::Misled { why })?;
     let git = Git::reading(&repo.root, "for-each-ref").arg("--format=%(objectname) %(refname)");
     let text = git.end_of_options().arg(prefix).run_line()?;
     let entries = text.lines().filter_map(|line| line.split_once(' '));
     entries.map(|(id, name)| Ok((name.to_owned(), parse_id("for-each-ref", id)?))).collect()
 }
 
-/// Whether some ref leads to this commit, so that git keeps it whatever becomes of worktrees.
+/// Whether a ref leads to this commit, so that git keeps it even if worktrees are removed.
 pub fn is_named(repo: &Repo, commit: &CommitId) -> Result<bool, GitError> {
     let git = Git::reading(&repo.root, "for-each-ref").args(["--count=1", "--format=x"]);
     let found = git.arg(format!("--contains={commit}")).run_line()?;
     Ok(!found.is_empty())
 }
 
-/// Renames refs, all of them or none: each from the value it was seen at, to a name nobody has.
+/// Renames refs, all of them or none: each from the value it was seen at, to an unused name.
 pub fn rename_all(repo: &Repo, moves: &[(String, CommitId, String)]) -> Result<(), RefError> {
     let mut lines = String::new();
     for (from, at, to) in moves {
@@ -198,20 +199,20 @@ pub(super) fn is_link(common_dir: &Path, refname: &str) -> bool {
     std::fs::read_link(common_dir.join(refname)).is_ok()
 }
 
-/// The ref or file that this ref leads to, if it is no plain one. Git packs only plain ones.
+/// The ref or file that this ref leads to, if it is not plain. Git packs only plain refs.
 pub fn leads_to(common_dir: &Path, refname: &str) -> Option<String> {
     let path = common_dir.join(refname);
     if let Ok(target) = std::fs::read_link(&path) {
         return Some(target.display().to_string());
     }
-    let text = std::fs::read_to_string(&path).ok()?;
+    let text = crate::host::plain_text(&path).ok()?;
     text.strip_prefix("ref:").map(|target| target.trim().to_owned())
 }
 
-/// Makes a plain ref of one that leads to another, at this commit. The other stays where it is.
+/// Turns a ref that leads to another into a plain one at this commit. The other stays unchanged.
 pub fn make_plain(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), RefError> {
     check(refname)?;
-    // Git writes nothing where the file behind a link says the same already.
+    // Git writes nothing if the file behind a link already has this value.
     let path = repo.common_dir.join(refname);
     if path.is_symlink() {
         std::fs::remove_file(&path).map_err(GitError::io(&path))?;
@@ -221,7 +222,7 @@ pub fn make_plain(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), RefEr
     Ok(())
 }
 
-/// Writes what the kernel still holds for this file system to disk, so that a ref just moved survives a power loss.
+/// Syncs the file system, so that a ref just moved survives a power loss.
 pub fn sync_filesystem(common_dir: &Path) -> io::Result<()> {
     let dir = std::fs::File::open(common_dir)?;
     #[cfg(target_os = "linux")]
@@ -259,7 +260,7 @@ pub(super) fn diagnose(repo: &Repo, refname: &str, expected: Expected<'_>, error
     }
 }
 
-/// A ref of which this name would be a directory, or the reverse.
+/// A ref that would be a directory of this name, or the reverse.
 fn clashing(repo: &Repo, refname: &str) -> Option<String> {
     let below = list(repo, refname).ok()?.into_iter().map(|(name, _)| name).find(|name| name != refname);
     let is_ref = |name: &&str| is_valid(name) && matches!(value(repo, name), Ok(Some(_)));
@@ -273,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ref_moves_only_from_the_value_named() {
+    fn ref_moves_only_from_the_named_value() {
         let fixture = Fixture::new();
         let repo = fixture.repo();
         let base = fixture.head();
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_is_deleted_only_where_it_was_seen() {
+    fn branch_is_deleted_only_at_the_seen_commit() {
         let fixture = Fixture::new();
         let repo = fixture.repo();
         let base = fixture.head();
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_a_directory_of_another_is_explained() {
+    fn ref_and_directory_clash_is_explained() {
         let fixture = Fixture::new();
         let repo = fixture.repo();
         let head = fixture.head();
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_left_behind_is_named() {
+    fn left_over_lock_is_named() {
         let fixture = Fixture::new();
         let repo = fixture.repo();
         let lock = repo.common_dir.join("refs/heads/main.lock");
@@ -357,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_dead_lock_of_ours_is_taken_away() {
+    fn only_dead_liza_lock_is_removed() {
         let fixture = Fixture::new();
         let (repo, head) = (fixture.repo(), fixture.head());
         let lock = repo.common_dir.join("refs/heads/main.lock");
@@ -378,7 +379,7 @@ mod tests {
             let _ = std::fs::remove_file(&lock);
         }
         assert!(!clear_dead_lock(&repo, "refs/heads/main", &head), "there is none");
-        // While some git works here, the lock may be its.
+        // While a git runs here, the lock may belong to it.
         let mut git = std::process::Command::new("git");
         git.args(["cat-file", "--batch"]).current_dir(&fixture.root);
         git.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
@@ -394,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn no_hook_runs_on_our_own_moves() {
+    fn moving_liza_refs_runs_no_hook() {
         let fixture = Fixture::new();
         let hook = fixture.root.join(".git/hooks/reference-transaction");
         std::fs::write(&hook, "#!/bin/sh\necho 'the hook says no' >&2\nexit 1\n").unwrap();

@@ -1,23 +1,26 @@
-//! Finding the repository, by reading a handful of small files.
+//! Finds the repository by reading a few small files.
 //!
-//! Every command starts here, so nothing is spawned and no library opens the repository. The rules are git's own: a
-//! `.git` directory, or a `.git` file naming one; a linked worktree's directory names the common one in `commondir`.
+//! Every command starts here, so no process is started and no library opens the repository. The rules are git's: a
+//! `.git` directory, or a `.git` file naming one; a linked worktree's git directory names the common one in
+//! `commondir`.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::host::read_plain;
+
 use thiserror::Error;
 
-/// A repository with a checkout, known by the place all its worktrees share.
+/// A repository with a checkout, identified by the directory that all its worktrees share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repo {
     /// The top of the main worktree.
     pub root: PathBuf,
-    /// Where objects, refs and the worktrees' records are.
+    /// The directory of objects, refs and worktree records.
     pub common_dir: PathBuf,
 }
 
-/// What was found from some directory.
+/// The result of discovery from a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discovered {
     pub repo: Repo,
@@ -45,20 +48,20 @@ pub enum DiscoverError {
 }
 
 impl Repo {
-    /// Finds the repository that `start` lies in, from the main checkout or from any of its worktrees.
+    /// Finds the repository that contains `start`, from the main checkout or from any of its worktrees.
     pub fn discover(start: &Path) -> Result<Self, DiscoverError> {
         discover(start).map(|found| found.repo)
     }
 }
 
-/// Finds the repository `start` lies in, and which worktree of it.
+/// Finds the repository that contains `start`, and which of its worktrees.
 pub fn discover(start: &Path) -> Result<Discovered, DiscoverError> {
     let start = canonical(start)?;
     for dir in start.ancestors() {
         let dot_git = dir.join(".git");
         match dot_git.metadata() {
             Ok(meta) if meta.is_file() => return from_git_file(dir, &dot_git),
-            // Git walks past a `.git` that is no repository, such as an empty directory.
+            // Like git, skips a `.git` that is no repository, such as an empty directory.
             Ok(_) if is_git_dir(&dot_git) => return main_checkout(dir, &dot_git),
             _ => {}
         }
@@ -89,9 +92,9 @@ fn from_git_file(dir: &Path, dot_git: &Path) -> Result<Discovered, DiscoverError
     }
     let git_dir = canonical(&git_dir)?;
     let Some(common_dir) = read_link_file(&git_dir.join("commondir"), &git_dir) else {
-        // A submodule, or a repository kept apart from its checkout: complete in itself.
+        // A submodule, or a repository separate from its checkout: complete in itself.
         if !is_git_dir(&git_dir) {
-            return Err(broken("the directory it names is no repository"));
+            return Err(broken("the directory it names is not a repository"));
         }
         return Ok(Discovered { repo: Repo { root: dir.to_owned(), common_dir: git_dir }, linked: None });
     };
@@ -130,13 +133,13 @@ fn canonical(path: &Path) -> Result<PathBuf, DiscoverError> {
 
 /// The directory a `.git` file names.
 pub(super) fn read_git_file(dot_git: &Path) -> Option<PathBuf> {
-    let bytes = std::fs::read(dot_git).ok()?;
+    let bytes = read_plain(dot_git).ok()?;
     path_from(bytes.strip_prefix(b"gitdir: ")?, dot_git.parent()?)
 }
 
 /// The path a one-line file such as `commondir` or `gitdir` holds; none when it is missing or empty.
 pub(super) fn read_link_file(file: &Path, relative_to: &Path) -> Option<PathBuf> {
-    path_from(&std::fs::read(file).ok()?, relative_to)
+    path_from(&read_plain(file).ok()?, relative_to)
 }
 
 fn path_from(bytes: &[u8], relative_to: &Path) -> Option<PathBuf> {
@@ -145,7 +148,7 @@ fn path_from(bytes: &[u8], relative_to: &Path) -> Option<PathBuf> {
     Some(tidy(&relative_to.join(std::ffi::OsStr::from_bytes(&bytes[..=end]))))
 }
 
-/// Takes `.` and `..` out of a path by its text, so that paths whose end does not exist any more can be compared.
+/// Resolves `.` and `..` in a path textually, so that paths whose end no longer exists can be compared.
 fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {
@@ -172,7 +175,7 @@ impl CoreSettings {
     fn load(common_dir: &Path) -> Self {
         let mut settings = Self::default();
         for file in ["config", "config.worktree"] {
-            if let Ok(bytes) = std::fs::read(common_dir.join(file)) {
+            if let Ok(bytes) = read_plain(&common_dir.join(file)) {
                 settings.read(&String::from_utf8_lossy(&bytes));
             }
         }
@@ -212,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn found_from_the_root_from_below_and_from_inside_the_git_directory() {
+    fn repository_is_found_from_any_directory() {
         let fixture = Fixture::new();
         let deep = fixture.root.join("a dir/ünï");
         std::fs::create_dir_all(&deep).unwrap();
@@ -227,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linked_worktree_leads_to_the_main_one() {
+    fn linked_worktree_leads_to_the_main_one() {
         let fixture = Fixture::new();
         let path = fixture.outside("wörk tree");
         fixture.git(&["worktree", "add", "-q", "--detach", path.to_str().unwrap()]);
@@ -244,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_submodule_is_its_own_repository() {
+    fn submodule_is_its_own_repository() {
         let fixture = Fixture::new();
         let other = Fixture::new();
         fixture.git(&[
@@ -267,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_missing_and_broken_are_told_apart() {
+    fn bare_missing_and_broken_are_distinguished() {
         let fixture = Fixture::new();
         let bare = fixture.outside("bare.git");
         fixture.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);

@@ -1,5 +1,5 @@
-//! Whether a checkout still shows the commit it was made of: a verdict is about that commit, and not about what else may
-//! stand in its place.
+//! Whether a checkout still shows the commit it was made from: a verdict is about that commit, not about files
+//! changed in the checkout.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -14,8 +14,8 @@ struct Tracked {
     kind: EntryKind,
 }
 
-/// Tracked files of a checkout that are not as in the commit. Those in `read` are read, others only if the index does not know
-/// them as they are: an agent can write an index, and the files under review count most.
+/// Tracked files of a checkout that differ from the commit. Files in `read` are always read, others only if the index
+/// does not prove them unchanged: an agent can write an index, and the files under review matter most.
 pub fn changed_files(
     query: &Query,
     checkout: &Path,
@@ -37,7 +37,7 @@ pub fn changed_files(
     Ok(differing(checkout, suspect)?)
 }
 
-/// Whether a checkout holds the files of the commit it is at, as they are there, and no others. Asked without git.
+/// Whether a checkout holds exactly the files of its commit, and no others. Checked without git.
 pub fn holds_only_commit(query: &Query, checkout: &Path) -> bool {
     let Ok(commit) = super::content::head(checkout) else { return false };
     let Ok(all) = tracked(query, &commit) else { return false };
@@ -72,8 +72,8 @@ fn tracked(query: &Query, commit: &CommitId) -> Result<Vec<Tracked>, QueryError>
     Ok(found)
 }
 
-/// Whether the file is the very one that git wrote and put into the index under this id. The kernel keeps the time of the
-/// last change, which no program sets.
+/// Whether this is the file that git wrote and indexed under this id. The kernel keeps the time of change, which no
+/// program can set.
 fn is_as_written(index: &git2::Index, meta: Option<&fs::Metadata>, file: &Tracked) -> bool {
     let path = Path::new(OsStr::from_bytes(&file.path));
     let Some(known) = index.get_path(path, 0) else { return false };
@@ -92,7 +92,7 @@ fn is_as_written(index: &git2::Index, meta: Option<&fs::Metadata>, file: &Tracke
         && known.ino == meta.ino() as u32
 }
 
-/// Whether the bytes that stand there are the ones that were committed.
+/// Whether the file has exactly the committed bytes.
 fn holds_committed(path: &Path, meta: &fs::Metadata, file: &Tracked) -> bool {
     let bytes = match file.kind {
         EntryKind::Symlink => fs::read_link(path).map(|target| target.as_os_str().as_bytes().to_owned()),
@@ -107,7 +107,7 @@ fn has_mode(meta: &fs::Metadata, file: &Tracked) -> bool {
     (meta.permissions().mode() & 0o100 != 0) == (file.kind == EntryKind::Executable)
 }
 
-/// Those that git, with accepted filters and line endings, would not store as they are committed either.
+/// The files that even git, with accepted filters and line endings, would store differently.
 fn differing(checkout: &Path, suspect: Vec<Tracked>) -> Result<Vec<String>, GitError> {
     let (mut differing, mut asked) = (Vec::new(), Vec::new());
     for file in suspect {

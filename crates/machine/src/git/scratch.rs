@@ -5,11 +5,11 @@ use std::path::Path;
 use super::command::GitError;
 use crate::host::place::Temporary;
 
-/// How scratch directories of ours begin; the number of the process follows, by which a dead one's are known.
+/// Name prefix of liza's scratch directories; the pid follows, which shows whether its process is dead.
 pub const SCRATCH: &str = "liza-scratch-";
 
-/// A directory for things that are not needed afterwards. A `TMPDIR` that lies in the repository or one of its worktrees,
-/// or is no directory, is not used: what is made there would count as a change.
+/// A directory for temporary files. A `TMPDIR` inside the repository or one of its worktrees, or that is no
+/// directory, is not used: files made there would count as a change.
 pub fn scratch_dir(common_dir: &Path, checkout: &Path) -> Result<Temporary, GitError> {
     let prefix = format!("{SCRATCH}{}-", std::process::id());
     let chosen = std::env::temp_dir();

@@ -1,7 +1,7 @@
-//! The settings of a repository that make git run programs, look elsewhere or come to another result.
+//! The settings of a repository that make git run programs, read other files or produce other results.
 //!
-//! A person accepts them (`init`, `liza doctor --accept-git`); the record is kept beside the board, which names it by its
-//! hash. Liza's own git commands see the record and nothing that was set since (`door`).
+//! A person accepts them (`init`, `liza doctor --accept-git`); the record is kept beside the board, which names it by
+//! its hash. Liza's own git commands see the record and no later setting (`door`).
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -10,26 +10,27 @@ use serde::{Deserialize, Serialize};
 use super::prelude::*;
 use super::query::{config_of, open_bare};
 
-/// What stands there now, or stood there when it was accepted.
+/// The settings as they are now, or as they were when a person accepted them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Settings {
-    /// The settings of the repository, its user and the system that matter here, in git's order, included files resolved.
+    /// The relevant settings of the repository, its user and the system, in git's order, with included files
+    /// resolved.
     config: Vec<Setting>,
-    /// Attributes that are not committed: those of the repository and those of the user.
+    /// Attributes that are not committed: the repository's and the user's.
     repository_attributes: Option<String>,
     user_attributes: Option<String>,
-    /// Files that decide by being there: hooks, and what makes history look different. With mode and hash.
+    /// Files that take effect by existing: hooks, and files that change how history looks. With mode and hash.
     files: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     pub key: String,
-    /// None for a key that stands alone, which means yes.
+    /// None for a key without a value, which means yes.
     pub value: Option<String>,
 }
 
-/// Files of the repository, each of which makes history or objects look different.
+/// Files of the repository, each of which changes how history or objects look.
 const DECIDING: [&str; 5] =
     ["shallow", "info/grafts", "objects/info/alternates", "objects/info/http-alternates", "config.worktree"];
 
@@ -65,32 +66,32 @@ impl Settings {
         })
     }
 
-    /// The settings that are taken as they are now, and nothing else.
+    /// The present config settings alone, without attributes and files.
     pub(super) fn current(repo: &Repo) -> Self {
         let config = config_of(repo).and_then(|config| listed(&config)).unwrap_or_default();
         Self { config, ..Self::default() }
     }
 
-    /// As it is kept, and by what the board names it.
+    /// The record's name on the board, and its bytes.
     pub fn record(&self) -> (String, Vec<u8>) {
         let bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
         (blake3::hash(&bytes).to_hex().to_string(), bytes)
     }
 
-    /// What a record says, if it is the one the board names.
+    /// Reads a record, if it matches the name on the board.
     pub fn from_record(name: &str, bytes: &[u8]) -> Option<Self> {
         let is_it = blake3::hash(bytes).to_hex().as_str() == name;
         is_it.then(|| serde_json::from_slice(bytes).ok())?
     }
 
-    /// What is not as it was, by name, as far as it matters to liza.
+    /// The names of relevant settings that have changed.
     pub fn changed_since(&self, before: &Self) -> Vec<String> {
         let (now, then) = (self.by_name(), before.by_name());
         let all: BTreeSet<&String> = now.keys().chain(then.keys()).collect();
         all.into_iter().filter(|name| now.get(*name) != then.get(*name)).cloned().collect()
     }
 
-    /// What is not as it was, each with what it was and is.
+    /// The changed settings, each with its old and new value.
     pub fn difference(&self, before: &Self) -> Vec<String> {
         let (now, then) = (self.by_name(), before.by_name());
         let word = |side: &BTreeMap<String, String>, name: &String| {
@@ -101,7 +102,7 @@ impl Settings {
         self.changed_since(before).iter().map(line).collect()
     }
 
-    /// The same with these hooks as they are now.
+    /// The same, with these hooks as they are now.
     pub fn with_hooks_of(mut self, now: &Self, hooks: impl Iterator<Item = String>) -> Self {
         for name in hooks.map(|hook| format!("hooks/{hook}")) {
             match now.files.get(&name) {
@@ -115,7 +116,7 @@ impl Settings {
     fn by_name(&self) -> BTreeMap<String, String> {
         let mut all: BTreeMap<String, String> = BTreeMap::new();
         for setting in self.config.iter().filter(|setting| matters(&setting.key)) {
-            // The same key may stand there more than once.
+            // The same key may occur more than once.
             let value = all.entry(setting.key.clone()).or_default();
             value.push_str(setting.value.as_deref().unwrap_or("true"));
             value.push('\n');
@@ -144,14 +145,14 @@ impl Settings {
         self.user_attributes.as_deref()
     }
 
-    /// Whether a file that decides is as it was accepted.
+    /// Whether such a file is as it was accepted.
     pub(super) fn is_accepted(&self, repo: &Repo, name: &str) -> bool {
         let mut now = BTreeMap::new();
         note(&mut now, name, &repo.common_dir.join(name));
         now.get(name) == self.files.get(name)
     }
 
-    /// Whether this hook was accepted and is as it was.
+    /// Whether this hook was accepted and is unchanged.
     pub(super) fn accepted_hook(&self, repo: &Repo, hook: &str) -> bool {
         let name = format!("hooks/{hook}");
         let mut now = BTreeMap::new();
@@ -159,7 +160,7 @@ impl Settings {
         now.get(&name).is_some_and(|mark| self.files.get(&name) == Some(mark))
     }
 
-    /// Whether git may start a program by these settings when it reads or writes files.
+    /// Whether these settings may make git start a program when it reads or writes files.
     pub(super) fn runs_programs(&self) -> bool {
         self.config.iter().any(|setting| {
             let key = setting.key.as_str();
@@ -168,7 +169,7 @@ impl Settings {
         })
     }
 
-    /// These settings as a file of git's, those about names of people and the format of the repository as they are now.
+    /// These settings as a git config file; identities and the repository format as they are now.
     pub(super) fn config_file(&self, now: &Self) -> String {
         let mut text = String::new();
         let old = self.config.iter().filter(|setting| !is_current(&setting.key));
@@ -181,13 +182,13 @@ impl Settings {
     }
 }
 
-/// What is taken as it is now: names of people, and how the repository is stored.
+/// Settings that apply as they are now: identities, and how the repository is stored.
 fn is_current(key: &str) -> bool {
     ["user.", "author.", "committer.", "extensions."].iter().any(|start| key.starts_with(start))
         || key == "core.repositoryformatversion"
 }
 
-/// What decides where git looks is said by liza, for each command.
+/// liza itself sets, for each command, where git looks.
 fn is_left_out(key: &str) -> bool {
     key.starts_with("include.")
         || key.starts_with("includeif.")
@@ -250,10 +251,10 @@ fn home_of(path: &str) -> PathBuf {
 }
 
 fn text_of(path: &Path) -> Option<String> {
-    fs::read(path).ok().map(|bytes| lossy(&bytes))
+    read_plain(path).ok().map(|bytes| lossy(&bytes))
 }
 
-/// A file with what is in it and whether it can be run; a link with where it leads.
+/// A file with its content hash and whether it is executable; a link with its target.
 fn note(found: &mut BTreeMap<String, String>, name: &str, path: &Path) {
     let Ok(meta) = path.symlink_metadata() else { return };
     let mut what = format!("{:o}", meta.permissions().mode());
@@ -261,15 +262,15 @@ fn note(found: &mut BTreeMap<String, String>, name: &str, path: &Path) {
         what.push_str(&format!(" -> {}", target.display()));
     }
     if path.is_file()
-        && let Ok(bytes) = fs::read(path)
+        && let Ok(bytes) = read_plain(path)
     {
         what.push_str(&format!(" {}", &blake3::hash(&bytes).to_hex()[..16]));
     }
     found.insert(name.to_owned(), what);
 }
 
-/// Whether a setting can run a program or change what liza's own git commands come to. Git writes section and last word
-/// of a key in small letters. What is about people, remotes and the look of output is not looked at.
+/// Whether a setting can run a program or change the results of liza's own git commands. Git writes section and last
+/// word of a key in lower case. Settings about people, remotes and the look of output do not matter.
 fn matters(key: &str) -> bool {
     const OTHERS: [&str; 36] = [
         "user.",
@@ -385,14 +386,14 @@ mod tests {
     }
 
     #[test]
-    fn record_is_read_back_under_its_name_only() {
+    fn record_is_read_only_under_its_own_name() {
         let fixture = Fixture::new();
         fixture.git(&["config", "filter.a \"b\" c.clean", "x \"y\" \\z\tw"]);
         let settings = Settings::of(&fixture.repo()).unwrap();
         let (name, bytes) = settings.record();
         assert_eq!(Settings::from_record(&name, &bytes), Some(settings.clone()));
         assert_eq!(Settings::from_record(&name, b"{}"), None);
-        // Git reads the same out of the file that liza writes for it.
+        // Git reads the same settings from the file that liza writes.
         let file = fixture.root.join("written");
         fs::write(&file, settings.config_file(&settings)).unwrap();
         let value = fixture.git(&["config", "-f", file.to_str().unwrap(), "filter.a \"b\" c.clean"]);

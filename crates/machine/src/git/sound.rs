@@ -1,7 +1,7 @@
-//! Whether the objects of a commit are there, and are what their names say.
+//! Whether the objects of a commit exist and match their ids.
 //!
-//! The git program believes a loose object and the index of a pack without looking: a forged one is checked out as if it were
-//! what was reviewed. libgit2 compares what it reads with its name.
+//! The git program trusts a loose object and the index of a pack without checking: it would check out a forged object
+//! as if it were the reviewed one. libgit2 compares what it reads with its id.
 
 use git2::Oid;
 
@@ -9,8 +9,8 @@ use super::prelude::*;
 use super::query::oid;
 
 impl Query {
-    /// Reads every object that a merge of `theirs` into `ours` would bring or build on: the new commits with what each of them
-    /// changed, and the files they changed as `ours` and the common base have them.
+    /// Reads every object that a merge of `theirs` into `ours` would bring or build on: the new commits with their
+    /// changes, and the changed files as in `ours` and the common base.
     pub fn check_objects(&self, ours: &CommitId, theirs: &CommitId) -> Result<(), QueryError> {
         let mut objects = BTreeSet::new();
         for commit in self.ids_between(ours, theirs)? {
@@ -35,7 +35,7 @@ impl Query {
         self.objects().odb().and_then(|odb| odb.read(id).map(|_| ())).map_err(unsound)
     }
 
-    /// Whether a commit and everything it changed are there now: what was read before may be gone.
+    /// Whether a commit and all its changes exist now: objects read earlier may be gone.
     pub fn is_whole_now(repo: &Repo, commit: &CommitId) -> Result<bool, QueryError> {
         let query = Self::open(repo)?;
         let Ok(made) = query.made_by_merge(commit) else { return Ok(false) };
@@ -46,19 +46,19 @@ impl Query {
         if made.iter().all(is_loose) {
             return Ok(true);
         }
-        // Some of it was packed, or is gone.
+        // Some of them were packed, or are gone.
         Ok(query.afresh(repo)?.is_whole(commit))
     }
 
-    /// Whether a commit and everything it changed are there.
+    /// Whether a commit and all its changes exist.
     pub fn is_whole(&self, commit: &CommitId) -> bool {
         let is_there = |id: &Oid| self.objects().odb().is_ok_and(|odb| odb.exists(*id));
         let known = oid(commit).is_ok_and(|id| self.objects().find_commit(id).is_ok());
         known && self.made_by_merge(commit).is_ok_and(|made| made.iter().all(is_there))
     }
 
-    /// Repositories inside `to` that came since `from` and of which `.gitmodules` says nothing: only the name of a commit
-    /// would be merged, and none of the files.
+    /// Nested repositories of `to`, new since `from`, that `.gitmodules` does not list: a merge would bring only a
+    /// commit id, and none of the files.
     pub fn unnamed_repositories(&self, from: &CommitId, to: &CommitId) -> Result<Vec<String>, QueryError> {
         let mut found = Vec::new();
         for change in self.changed_paths(from, to)? {
@@ -116,7 +116,7 @@ mod tests {
         fixture.commit("a");
         let head = fixture.head();
         let git = fixture.root.join(".git");
-        // A graft that cuts the commit off, and a commit graph that is none.
+        // A graft that cuts the history, and an invalid commit graph.
         fs::write(git.join("info/grafts"), format!("{head}\n")).unwrap();
         fixture.git(&["replace", "--graft", head.as_str()]);
         let query = Query::open(&fixture.repo()).unwrap();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn repository_inside_needs_its_name() {
+    fn nested_repository_must_be_listed() {
         let fixture = Fixture::new();
         let base = fixture.head();
         let link = format!("160000,{base},sub dir");

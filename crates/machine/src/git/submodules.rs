@@ -1,19 +1,19 @@
-//! Commits of submodules that only one worktree has. Git clones a submodule once per worktree, below the worktree's own
-//! record, so what was committed there goes when the record goes, even though a branch names it.
+//! Submodule commits that only one worktree has. Git clones a submodule once per worktree, below the worktree's
+//! record, so commits made there are lost with the record, even if a branch names them.
 
 use git2::{ObjectType, Oid, TreeWalkMode, TreeWalkResult};
 
 use super::prelude::*;
 use super::query::open_bare;
 
-/// What would be lost of submodules with this worktree, in words; none if the main repository has it all.
+/// Which submodule commits would be lost with this worktree, in words; none if the main repository has them all.
 ///
 /// `record` is git's record of the worktree and `tree` its directory, wherever both are now.
 pub fn only_here(repo: &Repo, record: &Path, tree: &Path) -> Option<String> {
     let links = links(repo, record);
     let mut clones = Vec::new();
     below(&record.join("modules"), &mut PathBuf::new(), &mut clones);
-    // One that was made in place has its repository there.
+    // A submodule created in place has its repository inside the worktree.
     for (path, _) in &links {
         let inside = tree.join(path).join(".git");
         if inside.is_dir() {
@@ -33,15 +33,15 @@ pub fn only_here(repo: &Repo, record: &Path, tree: &Path) -> Option<String> {
                 kept.display(),
                 clone.display(),
             )),
-            Err(error) => Some(format!("the submodule `{shown}`, which cannot be looked into: {}", error.message())),
+            Err(error) => Some(format!("the submodule `{shown}`, which cannot be read: {}", error.message())),
         }
     })
 }
 
-/// Submodules of the commit that is checked out, with the commits they are at. None where that cannot be told; then
-/// what the clones themselves are at is all there is to go by.
+/// The submodules of the checked-out commit, with their commits. Empty if that cannot be determined; then only the
+/// HEADs of the clones count.
 fn links(repo: &Repo, record: &Path) -> Vec<(PathBuf, Oid)> {
-    let head = fs::read_to_string(record.join("HEAD")).unwrap_or_default();
+    let head = plain_text(&record.join("HEAD")).unwrap_or_default();
     let Ok(git) = open_bare(&repo.common_dir) else { return Vec::new() };
     let commit = match head.trim().strip_prefix("ref: ") {
         Some(refname) => git.find_reference(refname).and_then(|found| found.peel_to_commit()),
@@ -60,7 +60,8 @@ fn links(repo: &Repo, record: &Path) -> Vec<(PathBuf, Oid)> {
     found
 }
 
-/// Repositories below a `modules` directory, by name; a name may have several parts, and each may have its own modules.
+/// Repositories below a `modules` directory, by name; a name may have several parts, and each may have its own
+/// modules.
 fn below(dir: &Path, name: &mut PathBuf, found: &mut Vec<(PathBuf, PathBuf)>) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -80,13 +81,13 @@ fn below(dir: &Path, name: &mut PathBuf, found: &mut Vec<(PathBuf, PathBuf)>) {
     }
 }
 
-/// A commit that this clone is at, has a branch for, or is asked for by the commit checked out, and that the other
-/// repository does not have.
+/// A commit that this clone has checked out, has a branch for, or that the checked-out commit requires, and that the
+/// other repository lacks.
 fn missing(clone: &Path, kept: &Path, links: &[(PathBuf, Oid)]) -> Result<Option<Oid>, git2::Error> {
     let clone = open_bare(clone)?;
     let mut wanted: Vec<Oid> =
         links.iter().map(|(_, id)| *id).filter(|id| clone.find_commit(*id).is_ok()).collect();
-    // One without any commit has nothing to lose.
+    // A clone without commits has nothing to lose.
     wanted.extend(clone.head().ok().and_then(|head| head.target()));
     wanted.extend(
         fs::read_to_string(clone.path().join("HEAD")).ok().and_then(|text| Oid::from_str(text.trim()).ok()),

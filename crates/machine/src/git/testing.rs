@@ -6,7 +6,7 @@ use std::process::Command;
 use super::repo::Repo;
 use crate::board::CommitId;
 
-/// A repository with one commit, in a directory whose name has a space and a letter beyond ASCII.
+/// A repository with one commit, in a directory whose name has a space and a non-ASCII letter.
 pub struct Fixture {
     dir: tempfile::TempDir,
     pub root: PathBuf,
@@ -43,7 +43,7 @@ impl Fixture {
         Self::git_in(&self.root, args)
     }
 
-    /// Runs git as a developer would, with an identity but nobody's configuration.
+    /// Runs git as a developer would, with an identity but without the user's configuration.
     pub fn git_in(dir: &Path, args: &[&str]) -> String {
         let mut command = Command::new("git");
         command.current_dir(dir).args(args);
@@ -81,7 +81,7 @@ impl Fixture {
         CommitId::new(&self.git(&["rev-parse", "--verify", rev])).unwrap()
     }
 
-    /// A commit on a branch of its own, made from `start` by writing these files.
+    /// A commit on a new branch, made from `start` by writing these files.
     pub fn branch(&self, name: &str, start: &CommitId, files: &[(&str, &str)]) -> CommitId {
         self.git(&["checkout", "-q", "-b", name, start.as_str()]);
         for (path, text) in files {
@@ -92,7 +92,7 @@ impl Fixture {
         id
     }
 
-    /// A program that leaves a mark when somebody runs it, and the mark.
+    /// A program that leaves a mark file when it runs, and that file.
     pub fn canary(&self) -> (PathBuf, PathBuf) {
         let (program, mark) = (self.outside("canary.sh"), self.outside("canary-ran"));
         std::fs::write(&program, format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", mark.display()))

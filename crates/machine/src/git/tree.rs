@@ -1,4 +1,4 @@
-//! Trees without a checkout: what is at a path, what two commits differ by, and a new tree out of an old one.
+//! Trees without a checkout: the entry at a path, the difference of two commits, and a new tree made from an old one.
 
 use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
 
@@ -6,12 +6,12 @@ use super::prelude::*;
 use super::{query::AccessError, query::EntryKind, scratch::scratch_dir};
 use crate::host::place::Place;
 
-/// What is at a path of a tree.
+/// The entry at a path of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     Absent,
     Directory,
-    /// The bytes as stored, whatever a checkout makes of them.
+    /// The bytes as stored, before any checkout conversion.
     File {
         bytes: Vec<u8>,
         executable: bool,
@@ -20,12 +20,12 @@ pub enum Entry {
     Submodule,
 }
 
-/// One path that two commits differ by, renames found as git finds them.
+/// One path by which two commits differ, with git's rename detection.
 #[derive(Debug)]
 pub struct Difference {
     pub path: String,
     pub renamed_from: Option<String>,
-    /// The kind of thing it is on either side.
+    /// The kind of entry on either side.
     pub kinds: [Option<EntryKind>; 2],
 }
 
@@ -37,7 +37,7 @@ pub enum Edit<'e> {
 }
 
 impl Query {
-    /// What is at a path of a commit, without following anything.
+    /// The entry at a path of a commit; links are not followed.
     pub fn entry_at(&self, commit: &CommitId, path: &str) -> Result<Entry, QueryError> {
         let Some(found) = self.found_at(commit, path)? else { return Ok(Entry::Absent) };
         if found.kind() == Some(ObjectType::Tree) {
@@ -73,7 +73,7 @@ impl Query {
     }
 }
 
-/// Every path by which two commits differ. The git program compares them, so that a rename is what git calls one.
+/// Every path by which two commits differ. The git program compares them, so renames are git's.
 pub fn differences(repo: &Repo, from: &CommitId, to: &CommitId) -> Result<Vec<Difference>, GitError> {
     let raw = Git::reading(&repo.root, "diff-tree")
         .args(["-r", "-z", "--raw", "-M", "--no-relative", "--ignore-submodules=none"])
@@ -96,7 +96,7 @@ pub fn differences(repo: &Repo, from: &CommitId, to: &CommitId) -> Result<Vec<Di
             })
         };
         let first = path()?;
-        // What git calls a copy is a new file: nothing happens to the other one.
+        // A copy counts as a new file: the source does not change.
         let (path, renamed_from) = match status.chars().next() {
             Some('R') => (path()?, Some(first)),
             Some('C') => (path()?, None),
@@ -113,9 +113,9 @@ pub fn differences(repo: &Repo, from: &CommitId, to: &CommitId) -> Result<Vec<Di
     Ok(found)
 }
 
-/// A tree that is `base` with these edits, written as objects only; nothing is checked out. A file that takes the place of
-/// a directory takes everything below with it: the caller has seen that this is meant. Whoever needs the tree to survive
-/// a power cut syncs the file system.
+/// A tree that is `base` with these edits, written as objects only; nothing is checked out. A file that replaces a
+/// directory removes everything below it: the caller has checked that this is intended. A caller that needs the tree
+/// to survive a power cut syncs the file system.
 pub fn edited(
     repo: &Repo,
     query: &Query,
@@ -135,11 +135,11 @@ pub fn edited(
             }
         }
     }
-    // Gone first: a file may come where a directory was.
+    // Removals first: a file may replace a directory.
     Ok(with_entries(repo, base, [removals, additions])?)
 }
 
-/// The same with entries as `update-index` reads them, one batch after the other.
+/// The same with entries in the format of `update-index`, batch by batch.
 pub(super) fn with_entries(
     repo: &Repo,
     base: &CommitId,
@@ -158,30 +158,31 @@ pub(super) fn with_entries(
     parse_id("write-tree", &git("write-tree").run_line()?)
 }
 
-/// Whether a commit made in this worktree would move that branch.
+/// Whether a commit made in this worktree would move this branch.
 pub fn is_on_branch(worktree: &Path, branch: &str) -> Result<bool, GitError> {
     let output = Git::reading(worktree, "symbolic-ref").args(["--quiet", "HEAD"]).output()?;
     Ok(String::from_utf8_lossy(&output.stdout).trim_end() == format!("refs/heads/{branch}"))
 }
 
-/// Brings index and files of a worktree from one commit to another, the branch being there already. Refused by git, with
-/// nothing changed, where a file is not as in `from`; what git does not track stays.
+/// Moves index and files of a worktree from one commit to another; the branch is already there. Git refuses, changing
+/// nothing, if a file is not as in `from`; untracked files stay.
 pub fn bring_along(worktree: &Path, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
-    // Times may have changed without the content, and git would take that for a change.
+    // Times may have changed without the content, which git would take for a change.
     let _ = Git::acting(worktree, "update-index").args(["-q", "--refresh"]).output()?;
     let git = Git::acting(worktree, "read-tree").args(["-m", "-u", "--no-recurse-submodules"]);
     git.end_of_options().args([from.as_str(), to.as_str()]).run().map(|_| ())
 }
 
-/// The lock that git takes on the index of a worktree, if it is there: another git is at work, or one died.
+/// The index lock of a worktree, if it exists: another git is at work, or one died.
 pub fn index_lock(worktree: &Path) -> Result<Option<PathBuf>, GitError> {
     let path = Git::reading(worktree, "rev-parse").args(["--git-path", "index.lock"]).run_line()?;
     let path = worktree.join(path);
     Ok(path.symlink_metadata().is_ok().then_some(path))
 }
 
-/// Brings index and files of a worktree to `to`, from whatever lies between `from` and there: of the paths by which the two
-/// differ, every file that is as in one of them, or missing. What is neither is somebody's: it stays, and is named.
+/// Moves index and files of a worktree to `to`, from any state between `from` and `to`: replaces every differing file
+/// that is as in one of the two, or missing. A file that is as in neither holds an agent's work: it stays, and is
+/// returned by name.
 pub fn settle(
     repo: &Repo,
     query: &Query,
@@ -196,7 +197,7 @@ pub fn settle(
     }
     let is_file = |path: &&String| worktree.join(path).symlink_metadata().is_ok_and(|meta| meta.is_file());
     let files: Vec<&String> = paths.iter().filter(is_file).collect();
-    // A quote at its beginning would make git take the name for a quoted one.
+    // A leading quote would make git take the name for a quoted one.
     let plain =
         |path: &&String| if path.starts_with('"') { format!("./{path}\n") } else { format!("{path}\n") };
     let listed: String = files.iter().map(plain).collect();
@@ -221,7 +222,7 @@ pub fn settle(
     for path in paths {
         if query.blob_id(to, &path)?.is_some() { written.push(path) } else { gone.push(path) }
     }
-    // Gone first, and the directories they leave empty: a file may come where a directory was, and the other way round.
+    // Removals first, with the directories they leave empty: a file may replace a directory, and the reverse.
     for path in gone {
         match worktree.join(&path).symlink_metadata() {
             Ok(meta) if meta.is_file() => remove(worktree, Path::new(&path))?,
@@ -229,7 +230,7 @@ pub fn settle(
             _ => {}
         }
     }
-    // Git would write over whatever stands there.
+    // Git would overwrite a file at this path.
     let (free, taken): (Vec<String>, Vec<String>) =
         written.into_iter().partition(|path| is_free(worktree, Path::new(path)));
     theirs.extend(taken);
@@ -243,7 +244,7 @@ pub fn settle(
     Ok(theirs)
 }
 
-/// Whether a file is the beginning of what it is to be: git was killed while it wrote it, and nothing of anybody's is in it.
+/// Whether a file is the start of its new version: git was killed while writing it, and it holds no work.
 fn is_half_written(query: &Query, worktree: &Path, to: &CommitId, path: &str) -> Result<bool, AccessError> {
     let Some(whole) = query.file_at(to, path)? else { return Ok(false) };
     Ok(std::fs::read(worktree.join(path)).is_ok_and(|now| whole.starts_with(&now)))
@@ -258,12 +259,12 @@ pub(super) fn remove(worktree: &Path, path: &Path) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Removes an empty directory of a worktree; no link on the way to it is followed.
+/// Removes an empty directory of a worktree; follows no link on the way.
 fn remove_empty(worktree: &Path, dir: &Path) -> bool {
     Place::at(worktree, &worktree.join(dir)).is_ok_and(|place| place.remove_empty())
 }
 
-/// Whether a file can be written there without taking anything else away.
+/// Whether a file can be written at this path without removing another.
 pub(super) fn is_free(worktree: &Path, path: &Path) -> bool {
     let is_way = |part: &Path| worktree.join(part).symlink_metadata().map_or(true, |meta| meta.is_dir());
     let mut ways = path.ancestors().skip(1).filter(|part| !part.as_os_str().is_empty());
@@ -281,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_out_of_another() {
+    fn edits_make_a_tree_from_another() {
         let fixture = Fixture::new();
         let repo = fixture.repo();
         fixture.write("dir/a", "1\n");

@@ -1,5 +1,5 @@
-//! Making and removing worktrees. The caller holds the worktree lock: two of these at once would race. Only the files of a
-//! new worktree are written without it (`check_out`), as that may take long.
+//! Makes and removes worktrees. The caller holds the worktree lock, because two of these calls at once would race.
+//! Only `check_out`, which writes the files of a new worktree, runs without it, because it may take long.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use super::refs::{self, Expected, RefError};
 use crate::host::crash;
 use crate::host::place::{self, Place};
 
-/// How the lock reason of every worktree of ours begins, by which a half-made one is known to be ours.
+/// How the lock reason of liza's worktrees begins; it shows that an incomplete record is liza's.
 const LOCK_MARK: &str = "liza: ";
 
-/// The file in the trash that says where a worktree was.
+/// The file in the trash that names the original path of a worktree.
 const ORIGIN: &str = "origin";
 const TREE: &str = "tree";
-/// How the name of a worktree begins that is being deleted.
+/// Name prefix of a worktree that is being deleted.
 pub const GOING: &str = ".going-";
 
-/// How long git may write files before that is said.
+/// How long git may write files before liza reports it.
 const SILENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Error)]
 pub enum WorktreeError {
     #[error("`{}` exists already", path.display())]
     PathTaken { path: PathBuf },
-    #[error("git has no whole record of a worktree at `{}`", path.display())]
+    #[error("git has no complete record of a worktree at `{}`", path.display())]
     NoRecord { path: PathBuf },
     #[error("it cannot be a worktree again: {why}")]
     NotRestorable { why: String },
@@ -37,12 +37,12 @@ pub enum WorktreeError {
     Query(#[from] QueryError),
 }
 
-/// Makes and removes the worktrees of one repository. Removal is a rename into the trash; deleted is only what the caller knows to
-/// be nobody's only copy.
+/// Makes and removes the worktrees of one repository. Removal is a rename into the trash; only what the caller knows
+/// to exist elsewhere is deleted.
 #[derive(Debug, Clone, Copy)]
 pub struct Worktrees<'a> {
     repo: &'a Repo,
-    /// The directory all our worktrees are in.
+    /// The directory of all liza's worktrees.
     home: &'a Path,
     trash: &'a Path,
 }
@@ -52,12 +52,12 @@ impl<'a> Worktrees<'a> {
         Self { repo, home, trash }
     }
 
-    /// Registers a worktree on a new branch at `start`, locked with who it is for, and heals first. Its files are written by
-    /// [`Worktrees::check_out`].
+    /// Registers a worktree on a new branch at `start`, locked with the name of its owner; heals first.
+    /// [`Worktrees::check_out`] writes its files.
     pub fn add(&self, path: &Path, branch: &str, start: &CommitId, owner: &str) -> Result<(), WorktreeError> {
         let refname = refs::of_branch(branch)?;
         self.heal()?;
-        // Asked first: a half-done add leaves the branch behind, and afterwards the two could not be told apart.
+        // Checked first: an incomplete add leaves the branch behind, and afterwards the two cases look the same.
         let query = Query::open(self.repo)?;
         if let Some(at) = query.ref_commit(&refname)? {
             return Err(RefError::Taken { refname, at }.into());
@@ -68,7 +68,7 @@ impl<'a> Worktrees<'a> {
         let at_branch = || {
             let git = self.git();
             self.add_by(git, path, &["--no-checkout"], branch, owner).inspect_err(|_| {
-                // As if it had not been made.
+                // Undo: as if it had not been made.
                 let _ = refs::delete_if_at(self.repo, &refname, start);
             })
         };
@@ -86,16 +86,17 @@ impl<'a> Worktrees<'a> {
         })
     }
 
-    /// Registers a worktree of exactly this commit, on no branch, and heals first. Its files are written by
-    /// [`Worktrees::check_out`].
+    /// Registers a worktree of exactly this commit, on no branch; heals first. [`Worktrees::check_out`] writes its
+    /// files.
     pub fn add_detached(&self, path: &Path, commit: &CommitId, owner: &str) -> Result<(), WorktreeError> {
         self.heal()?;
         self.add_by(self.git(), path, &["--detach", "--no-checkout"], commit.as_str(), owner)
     }
 
-    /// Writes the files of a worktree that was just registered at `commit`, as `git worktree add` does it: a hard reset, then
-    /// the user's hook `post-checkout` if there is one. Needs no lock: only the process that registered it uses it yet. One
-    /// that dies here leaves a worktree that is dirty, as git writes the index last. If it takes long, `say` is called once.
+    /// Writes the files of a worktree just registered at `commit`, as `git worktree add` does: a hard reset, then the
+    /// user's hook `post-checkout` if there is one. Needs no lock: only the process that registered the worktree uses
+    /// it yet. A process that dies here leaves a dirty worktree, because git writes the index last. Calls `say` once
+    /// if it takes long.
     pub fn check_out(&self, path: &Path, commit: &CommitId, say: impl FnOnce()) -> Result<(), WorktreeError> {
         let git = Git::acting(path, "reset").args(["--hard", "--quiet", "--no-recurse-submodules"]);
         git.run_saying(SILENCE, say)?;
@@ -103,14 +104,14 @@ impl<'a> Worktrees<'a> {
             let nothing = "0".repeat(commit.as_str().len());
             let git = Git::acting(path, "hook").args(["run", "--ignore-missing", "post-checkout", "--"]);
             let git = git.args([nothing.as_str(), commit.as_str(), "1"]);
-            // What a hook starts acts for nobody.
+            // Processes that a hook starts may not change the board.
             if board.as_os_str().is_empty() { git } else { git.held_for_gate(&board) }.run()?;
         }
         Ok(())
     }
 
-    /// The same for a place where no hook and no setting of the user's has a say, and heals first. Nothing is checked out
-    /// yet. Nothing git starts may act on this board.
+    /// The same for a worktree in which no hook and no setting of the user applies; heals first. Nothing is checked
+    /// out yet. Programs that git starts may not act on this board.
     pub fn add_private(
         &self,
         path: &Path,
@@ -144,10 +145,10 @@ impl<'a> Worktrees<'a> {
         Ok(())
     }
 
-    /// Puts half-made records of our worktrees into the trash, and gives where they are now.
+    /// Moves incomplete records of liza's worktrees into the trash and returns their new paths.
     ///
-    /// Only ours: one of the user's may be in the making this very moment. A record that is still quite empty cannot be
-    /// told apart, and stays; git takes no offence at it.
+    /// Only liza's: the user may be making a worktree at this moment. A record that is still empty could be either's
+    /// and stays; git ignores it.
     pub fn heal(&self) -> Result<Vec<PathBuf>, GitError> {
         let mut healed = Vec::new();
         let records = checkouts::list(self.repo)?.into_iter();
@@ -159,8 +160,8 @@ impl<'a> Worktrees<'a> {
         Ok(healed)
     }
 
-    /// Whether this record is of a worktree that liza made. One that somebody else locked is not; but while git makes
-    /// one it locks it itself, with a reason of its own.
+    /// Whether liza made the worktree of this record. One that another program locked is not liza's; but while git
+    /// makes a worktree it locks it itself, with its own reason.
     pub fn is_ours(&self, record: &Checkout) -> bool {
         match (&record.locked, &record.path) {
             (Some(reason), _) if Self::is_own_lock(reason) => true,
@@ -170,10 +171,11 @@ impl<'a> Worktrees<'a> {
         }
     }
 
-    /// Moves a worktree and git's record of it into the trash; gives where, or none if nothing was left to move.
+    /// Moves a worktree and git's record of it into the trash; returns the path, or none if nothing was left to move.
     ///
-    /// First the directory, then the record: a crash between leaves a record that leads nowhere, which the next call
-    /// finds by its path. Commits only HEAD of a detached worktree led to are no longer kept by git: pin them first.
+    /// First the directory, then the record: a crash in between leaves a record without a worktree, which the next
+    /// call finds by its path. Git no longer keeps commits that only HEAD of a detached worktree led to: pin them
+    /// first.
     pub fn remove_to_trash(&self, path: &Path) -> Result<Option<PathBuf>, GitError> {
         let records = checkouts::recorded_at(self.repo, path)?;
         let present = path.symlink_metadata().is_ok();
@@ -181,7 +183,7 @@ impl<'a> Worktrees<'a> {
             return Ok(None);
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // `.review/t1` is another thing than `t1`.
+        // `.review/t1` must not share a name with `t1`.
         let kind = path.parent().and_then(|home| home.file_name()?.to_str()?.strip_prefix('.'));
         let below_home = path.parent() != Some(self.home);
         let kind = kind.filter(|_| below_home).map_or(String::new(), |kind| format!("{kind}-"));
@@ -196,10 +198,11 @@ impl<'a> Worktrees<'a> {
         Ok(Some(bin))
     }
 
-    /// Deletes a worktree and git's record of it: the caller knows that nothing in it is the only copy. False if nothing was
-    /// left to delete.
+    /// Deletes a worktree and git's record of it: the caller knows that nothing in it is the only copy. False if
+    /// nothing was left to delete.
     ///
-    /// Under another name first, so that a death in the middle leaves no half that looks whole ([`Worktrees::finish_deletions`]).
+    /// Renames it first, so that a process that dies halfway leaves nothing that looks complete
+    /// ([`Worktrees::finish_deletions`]).
     pub fn delete(&self, path: &Path) -> Result<bool, GitError> {
         let records = checkouts::recorded_at(self.repo, path)?;
         let mut name = OsString::from(GOING);
@@ -223,7 +226,7 @@ impl<'a> Worktrees<'a> {
             if !entry.file_name().as_bytes().starts_with(GOING.as_bytes()) {
                 continue;
             }
-            // Its record may be there still, and leads to where it was.
+            // Its record may still exist, with its former path.
             let was = dir.join(OsStr::from_bytes(&entry.file_name().as_bytes()[GOING.len()..]));
             if was.symlink_metadata().is_err() {
                 for record in checkouts::recorded_at(self.repo, &was)? {
@@ -235,8 +238,8 @@ impl<'a> Worktrees<'a> {
         Ok(())
     }
 
-    /// Gives a worktree that lost its `.git` file a new one, where git's record of it is still there and whole. What
-    /// is in the directory stays as it is.
+    /// Writes a new `.git` file for a worktree that lost it, if git's record is still complete. All other files stay
+    /// as they are.
     pub fn reconnect(&self, path: &Path) -> Result<(), WorktreeError> {
         let records = checkouts::recorded_at(self.repo, path)?;
         let dot_git = path.join(".git");
@@ -252,7 +255,7 @@ impl<'a> Worktrees<'a> {
         Ok(fs::write(&dot_git, checkouts::git_file_of(record)).map_err(GitError::io(&dot_git))?)
     }
 
-    /// Lets record and worktree name each other again after the repository was moved. What is in the directory stays.
+    /// Makes record and worktree name each other again after the repository was moved. All other files stay.
     pub fn relink(&self, record: &Checkout, path: &Path) -> Result<(), WorktreeError> {
         let dot_git = path.join(".git");
         let place = self.place(&dot_git)?;
@@ -266,14 +269,15 @@ impl<'a> Worktrees<'a> {
         Ok(fs::write(&gitdir, text).map_err(GitError::io(&gitdir))?)
     }
 
-    /// Moves one file or directory into the trash, as it is; gives where.
+    /// Moves one file or directory into the trash; returns its new path.
     pub fn discard(&self, path: &Path) -> Result<PathBuf, GitError> {
         let bin = self.bin_of(&path.file_name().unwrap_or_default().to_string_lossy(), path)?;
         self.move_to(path, &bin.join(TREE))?;
         Ok(bin)
     }
 
-    /// Puts a worktree from the trash back to where it was, with git's record of it. What died halfway is finished.
+    /// Moves a worktree from the trash back to its original path, with git's record. Finishes a restore that died
+    /// halfway.
     pub fn restore(&self, bin: &Path, to: &Path) -> Result<(), WorktreeError> {
         let (tree, record) = (bin.join("tree"), bin.join("record"));
         let present = tree.symlink_metadata().is_ok();
@@ -305,9 +309,9 @@ impl<'a> Worktrees<'a> {
         checkouts::check_sound(self.repo, to).map_err(|fault| not_restorable(fault.to_string()))
     }
 
-    /// Whether the branch a removed worktree was on is there and nobody else's.
+    /// Whether the branch of a removed worktree still exists and is not checked out elsewhere.
     fn free_to_return(&self, record: &Path) -> Result<(), WorktreeError> {
-        let head = fs::read_to_string(record.join("HEAD")).map_err(GitError::io(record))?;
+        let head = plain_text(&record.join("HEAD")).map_err(GitError::io(record))?;
         let Some(branch) = head.trim().strip_prefix("ref: refs/heads/") else { return Ok(()) };
         if Query::open(self.repo)?.head_of_branch(branch)?.is_none() {
             return Err(not_restorable(format!("its branch `{branch}` is gone")));
@@ -321,7 +325,7 @@ impl<'a> Worktrees<'a> {
         reason.starts_with(LOCK_MARK.trim_end())
     }
 
-    /// A new, empty directory in the trash. `mkdir` either makes it or says it is taken, so two never share one.
+    /// A new, empty directory in the trash. `mkdir` fails if the name is taken, so two processes never share one.
     fn bin(&self, name: &str) -> Result<PathBuf, GitError> {
         let base = if self.trash_base().is_dir() { self.trash_base() } else { &self.repo.root };
         place::make_directories(base, self.trash).map_err(GitError::io(self.trash))?;
@@ -341,14 +345,14 @@ impl<'a> Worktrees<'a> {
         self.trash.parent().unwrap_or(self.trash)
     }
 
-    /// A path as a place below one of the directories that are this repository's or this board's.
+    /// Opens a path as a [`Place`] below one of the directories of this repository or this board.
     fn place(&self, path: &Path) -> Result<Place, GitError> {
         let bases = [self.repo.common_dir.as_path(), self.trash_base(), self.repo.root.as_path()];
         let base = bases.into_iter().find(|base| path.starts_with(base)).unwrap_or(&self.repo.root);
         Place::at(base, path).map_err(GitError::io(path))
     }
 
-    /// Moves a file or directory; that it is gone already is fine, another process was faster.
+    /// Moves a file or directory; if it is gone already, another process was faster, which is fine.
     fn move_to(&self, from: &Path, to: &Path) -> Result<(), GitError> {
         let (place, target) = match self.place(from) {
             Err(GitError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -357,7 +361,7 @@ impl<'a> Worktrees<'a> {
         place.move_to(&target).map(|_| ()).map_err(GitError::io(from))
     }
 
-    /// The same, with a note of where it was for whoever wants it back.
+    /// The same, with a note of the original path, for restoring.
     fn bin_of(&self, name: &str, path: &Path) -> Result<PathBuf, GitError> {
         let bin = self.bin(name)?;
         let origin = bin.join(ORIGIN);
@@ -366,7 +370,7 @@ impl<'a> Worktrees<'a> {
     }
 }
 
-/// Whether the user's hook runs: where a person accepted it, and for which board nothing of it may act.
+/// Whether a person accepted the user's hook, and the board that processes of the hook may not change.
 fn runs_after_checkout(repo: &Repo) -> Result<Option<PathBuf>, QueryError> {
     if super::door::is_guarded(repo) {
         return Ok(super::door::may_run_hook(repo, "post-checkout"));
@@ -374,7 +378,7 @@ fn runs_after_checkout(repo: &Repo) -> Result<Option<PathBuf>, QueryError> {
     Ok(Query::open(repo)?.has_hook("post-checkout").then(PathBuf::new))
 }
 
-/// Git would go on in an empty directory that is there; a half-made worktree must never be used again.
+/// Git would accept an existing empty directory; an incomplete worktree must never be used again.
 fn free(path: &Path) -> Result<(), WorktreeError> {
     match path.symlink_metadata() {
         Ok(_) => Err(WorktreeError::PathTaken { path: path.to_owned() }),
@@ -419,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worktree_is_made_locked_on_its_branch() {
+    fn worktree_is_made_locked_on_its_branch() {
         let place = Scene::new();
         let head = place.fixture.head();
         let path = place.home.join("t 1é");
@@ -431,8 +435,8 @@ mod tests {
         assert!(!place.fixture.git(&["config", "--list"]).contains("branch.task"), "no tracking was set up");
 
         assert!(place.worktrees().is_ours(found));
-        let somebodys = Checkout { locked: Some("mine".to_owned()), ..found.clone() };
-        assert!(!place.worktrees().is_ours(&somebodys), "whoever locks it decides");
+        let locked_by_user = Checkout { locked: Some("mine".to_owned()), ..found.clone() };
+        assert!(!place.worktrees().is_ours(&locked_by_user), "the lock reason decides");
 
         let detached = place.home.join(".review/t1");
         place.worktrees().add_detached(&detached, &head, "reviewer").unwrap();
@@ -440,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_named() {
+    fn taken_path_or_branch_is_named() {
         let place = Scene::new();
         let base = place.fixture.head();
         let elsewhere = place.fixture.branch("task/t1", &base, &[("a", "b")]);
@@ -474,7 +478,7 @@ mod tests {
         assert!(checkouts::list(&place.repo).unwrap().is_empty());
         assert_eq!(place.worktrees().remove_to_trash(&path).unwrap(), None);
 
-        // The branch is free again, and the second removal does not fall on the first.
+        // The branch is free again, and the second removal does not collide with the first.
         place.make(&path, "task/t1.2");
         let second = place.worktrees().remove_to_trash(&path).unwrap().unwrap();
         assert_ne!(second, bin);
@@ -489,7 +493,7 @@ mod tests {
         assert!(place.worktrees().delete(&path).unwrap());
         assert!(!path.exists() && checkouts::list(&place.repo).unwrap().is_empty() && !place.trash.exists());
         assert!(!place.worktrees().delete(&path).unwrap());
-        // Died after the rename: the record leads nowhere, and the files have another name.
+        // Died after the rename: the record has no worktree, and the files have another name.
         let second = place.home.join("t2");
         place.make(&second, "task/t2");
         fs::rename(&second, place.home.join(".going-t2")).unwrap();
@@ -500,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_git_file_is_written_again_and_nothing_else() {
+    fn lost_git_file_is_written_again() {
         let place = Scene::new();
         let path = place.home.join("t1");
         place.make(&path, "task/t1");
@@ -530,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn half_made_records_of_ours_are_healed_and_only_ours() {
+    fn only_incomplete_liza_records_are_healed() {
         let place = Scene::new();
         let head = place.fixture.head();
         let records = place.repo.common_dir.join("worktrees");
@@ -556,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn adding_heals_what_would_stop_it() {
+    fn add_heals_what_would_stop_it() {
         let place = Scene::new();
         let head = place.fixture.head();
         let first = place.home.join("t1");
@@ -569,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_checkout_is_not_touched() {
+    fn user_checkout_is_unchanged() {
         let place = Scene::new();
         place.fixture.write("base.txt", "dirty\n");
         let index = fs::read(place.repo.common_dir.join("index")).unwrap();

@@ -4,12 +4,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::board::{Stamp, Wall};
 
-/// This moment. In debug builds tests may shift it; a release binary must not let anybody expire leases.
+/// The current time. In debug builds tests may shift it; in a release binary no caller may expire leases that way.
 pub fn now() -> Stamp {
     now_exactly().0
 }
 
-/// This moment and the nanoseconds of its second, both of one reading of the clock.
+/// The current time and the nanoseconds of its second, from one reading of the clock.
 pub fn now_exactly() -> (Stamp, u32) {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let wall = Wall(i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
@@ -17,7 +17,7 @@ pub fn now_exactly() -> (Stamp, u32) {
     (stamp, since.subsec_nanos())
 }
 
-/// How many seconds the zone of this machine is ahead of UTC, as the program `date` says; 0 where it cannot be asked.
+/// How many seconds this machine's time zone is ahead of UTC, by the program `date`; 0 if it cannot be run.
 pub fn ahead_of_utc() -> i64 {
     let said =
         super::Program::new("date").arg("+%z").output().map(|output| output.stdout).unwrap_or_default();
@@ -37,12 +37,12 @@ fn monotonic() -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Names this boot. A process that cannot read the name may change nothing, as its clock cannot be compared.
+/// The id of this boot. A process that cannot read it may change nothing, because its clock cannot be compared.
 pub(super) fn boot_id() -> &'static str {
     super::procfs::boot_id().unwrap_or("unknown")
 }
 
-/// How long something is waited for. In debug builds a test may set another time, in milliseconds.
+/// How long to wait for something. In debug builds a test may set another time, in milliseconds.
 #[cfg(debug_assertions)]
 pub fn waiting_time(variable: &str, usual: Duration) -> Duration {
     let set = std::env::var(variable).ok().and_then(|text| text.parse().ok());

@@ -1,7 +1,7 @@
-//! Named points at which tests let a process die as if by `kill -9`, or stand still. They do nothing in release builds.
+//! Named points at which tests make a process die as if by `kill -9`, or stop. No effect in release builds.
 
-/// Dies here if `LIZA_CRASH_AT` names this point, as `name` or, for the n-th time it is passed, `name:n`; stops here,
-/// until somebody sends it `SIGCONT`, if `LIZA_STOP_AT` does.
+/// Dies here if `LIZA_CRASH_AT` names this point, as `name` or, for the n-th time it is passed, `name:n`. Stops here
+/// until it receives `SIGCONT`, if `LIZA_STOP_AT` names it.
 #[cfg(debug_assertions)]
 pub fn point(name: &str) {
     use rustix::process::Signal;

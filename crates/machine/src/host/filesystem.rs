@@ -1,8 +1,8 @@
-//! What the file system under a path is like.
+//! Properties of the file system under a path.
 
 use std::path::Path;
 
-/// File systems whose locks cannot be relied on between machines.
+/// File systems whose locks are not reliable between machines.
 const NETWORK: [(u64, &str); 12] = [
     (0x6969, "NFS"),
     (0x517b, "SMB"),
@@ -22,13 +22,13 @@ fn network_name(magic: u64) -> Option<&'static str> {
     NETWORK.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name)
 }
 
-/// The name of the network file system a path lies on, if it does.
+/// The name of the network file system of a path; none if it is local.
 pub fn network_file_system(path: &Path) -> Option<&'static str> {
     let magic = rustix::fs::statfs(path).ok()?.f_type;
     network_name((magic as u64) & 0xffff_ffff)
 }
 
-/// Room on a file system.
+/// Space on a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// Bytes this user may still write.
@@ -36,7 +36,7 @@ pub struct Room {
     pub total: u64,
 }
 
-/// The room there is under a path. In debug builds a test may say how much of it is free.
+/// The space under a path. In debug builds a test may set how much of it is free.
 pub fn room(path: &Path) -> Option<Room> {
     let found = rustix::fs::statvfs(path).ok()?;
     #[cfg_attr(not(debug_assertions), expect(unused_mut, reason = "only a debug build changes it"))]
@@ -45,20 +45,20 @@ pub fn room(path: &Path) -> Option<Room> {
         total: found.f_blocks.saturating_mul(found.f_frsize),
     };
     #[cfg(debug_assertions)]
-    if let Some(told) = std::env::var("LIZA_TEST_FREE_BYTES").ok().and_then(|text| text.parse().ok()) {
-        room.free = told;
+    if let Some(bytes) = std::env::var("LIZA_TEST_FREE_BYTES").ok().and_then(|text| text.parse().ok()) {
+        room.free = bytes;
     }
     Some(room)
 }
 
-/// How many bytes all programs have written that are not on disk yet; nothing where the kernel does not say.
+/// How many bytes all programs have written that are not on disk yet; none if the kernel does not report it.
 pub fn unwritten() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Dirty:"))?;
     Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// Whether what this process sees under that name of a directory is mounted there, and not in the directory itself.
+/// Whether another file system is mounted over that name in the directory, as this process sees it.
 pub fn is_mounted_over(dir: &Path, name: &str) -> bool {
     #[cfg(target_os = "linux")]
     {

@@ -1,4 +1,4 @@
-//! THE MACHINE: clock, processes, randomness, and the places where tests let a process die.
+//! THE MACHINE: clock, processes, randomness, and the points where tests make a process die.
 
 #![expect(clippy::disallowed_methods, reason = "the machine is this room")]
 
@@ -8,6 +8,7 @@ mod filesystem;
 mod mark;
 mod parallel;
 pub mod place;
+mod plain;
 mod process;
 mod procfs;
 pub mod progress;
@@ -18,6 +19,7 @@ pub use clock::{ahead_of_utc, now, now_exactly, waiting_time};
 pub use filesystem::{is_mounted_over, network_file_system, room, unwritten};
 pub use mark::{gate_mark, mark_as_agent, mark_as_gate};
 pub use parallel::{for_each, start_thread};
+pub use plain::{LARGEST_PLAIN, plain_text, read_plain};
 pub use process::{
     Ancestry, Burden, adopt_orphans, ancestors, burden_of, children, descendants, descendants_except,
     descendants_of, end_descendants_except, environment_of, has_children, has_orphaned_holder,

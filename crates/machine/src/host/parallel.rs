@@ -1,11 +1,11 @@
-//! Doing the same to many things at once.
+//! Processing many items at once.
 
 use std::sync::{Mutex, PoisonError};
 
-/// More threads than this gain nothing: what is done waits for the disk and for other programs.
+/// More threads gain nothing: the work waits for the disk and for other programs.
 const MOST_THREADS: usize = 8;
 
-/// Starts a thread. One that the machine cannot have any more is an error to handle, never a panic.
+/// Starts a thread. If the machine has no thread left, that is an error to handle, never a panic.
 pub fn start_thread<T: Send + 'static>(
     act: impl FnOnce() -> T + Send + 'static,
 ) -> std::io::Result<std::thread::JoinHandle<T>> {
@@ -14,8 +14,8 @@ pub fn start_thread<T: Send + 'static>(
         .map_err(|error| std::io::Error::new(error.kind(), format!("no thread can be started: {error}")))
 }
 
-/// Does something to every item, several at a time, in no particular order. This thread takes part, so that all is done even
-/// where no further thread can be started.
+/// Processes every item, several at a time, in no particular order. This thread takes part, so everything is
+/// processed even if no further thread can be started.
 pub fn for_each<T: Send>(items: &mut [T], act: impl Fn(&mut T) + Sync) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let helpers = cores.min(MOST_THREADS).min(items.len()).saturating_sub(1);
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_item_is_done_once() {
+    fn every_item_is_processed_once() {
         for count in [0, 1, 2, 1000] {
             let mut items = vec![0; count];
             for_each(&mut items, |item| *item += 1);

@@ -1,8 +1,9 @@
-//! The place door: every directory tree that liza empties, moves or deletes goes through here.
+//! Every directory tree that liza empties, moves or deletes goes through here.
 //!
-//! A place is a name in an open directory, never a path that is resolved again: the directories above it are opened one by one
-//! from a base that liza knows, and no link on the way is followed. Trees may have any depth; nothing here recurses or builds
-//! paths. Work that takes long says so after a second, and the signals that end a process end it here too.
+//! A place is a name in an open directory, never a path that is resolved again: the directories above it are opened
+//! one by one from a base that liza knows, and no link on the way is followed. Trees may have any depth; nothing here
+//! recurses or builds paths. Long work reports itself after a second, and the signals that end a process end it here
+//! too.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -20,10 +21,10 @@ mod copy;
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// How the name of a directory begins that was moved up to be deleted.
+/// Name prefix of a directory that was moved up to be deleted.
 const DEEPER: &str = ".liza-going-";
 
-/// A name in an open directory. What has that name may not exist.
+/// A name in an open directory. Nothing of that name need exist.
 #[derive(Debug)]
 pub struct Place {
     above: OwnedFd,
@@ -32,7 +33,7 @@ pub struct Place {
     path: PathBuf,
 }
 
-/// What has the name of a place; links are not followed.
+/// The kind of entry at a place; links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Directory,
@@ -42,8 +43,8 @@ pub enum Kind {
 }
 
 impl Place {
-    /// The place at `path`, which lies below `base`. `base` is a directory that liza or a person chose and may itself be
-    /// reached through links; what is between the two must be directories.
+    /// The place at `path`, which is below `base`. liza or a person chose `base`, and it may itself be reached
+    /// through links; everything between the two must be a directory.
     pub fn at(base: &Path, path: &Path) -> io::Result<Self> {
         let below = path.strip_prefix(base).map_err(|_| outside(base, path))?;
         let mut names = Vec::new();
@@ -61,7 +62,7 @@ impl Place {
         Ok(Self { above, name, path: path.to_owned() })
     }
 
-    /// What is there; none if nothing is.
+    /// The kind of the entry; none if there is no entry.
     pub fn kind(&self) -> io::Result<Option<Kind>> {
         match self.stat() {
             Ok(stat) => Ok(Some(match FileType::from_raw_mode(stat.st_mode) {
@@ -79,17 +80,17 @@ impl Place {
         rustix::fs::statat(&self.above, &self.name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Makes a directory there that only this user may enter; the place must be free.
+    /// Makes a directory at this place that only this user may enter; the place must be free.
     pub fn create_directory(&self) -> io::Result<()> {
         Ok(rustix::fs::mkdirat(&self.above, &self.name, Mode::RWXU)?)
     }
 
-    /// Removes an empty directory; false if it is not empty, not there or no directory.
+    /// Removes an empty directory; false if it is not empty, missing or no directory.
     pub fn remove_empty(&self) -> bool {
         rustix::fs::unlinkat(&self.above, &self.name, AtFlags::REMOVEDIR).is_ok()
     }
 
-    /// Deletes what is there: a file or link itself, a directory with all that is in it. Nothing being there is fine.
+    /// Deletes the entry: a file or link itself, a directory with its content. A missing entry is no error.
     pub fn delete(&self) -> io::Result<()> {
         match self.kind()? {
             None => Ok(()),
@@ -110,8 +111,8 @@ impl Place {
         gone(rustix::fs::unlinkat(&self.above, &self.name, AtFlags::REMOVEDIR))
     }
 
-    /// Moves what is there to another place, which must be free. Across file systems it is copied, then deleted here; a copy
-    /// that fails is deleted again and nothing is changed here. False if nothing is there.
+    /// Moves the entry to another place, which must be free. Across file systems it is copied, then deleted here; a
+    /// failed copy is deleted again and nothing changes here. False if there is no entry.
     pub fn move_to(&self, to: &Place) -> io::Result<bool> {
         match rename_free(self, to) {
             Ok(()) => Ok(true),
@@ -133,8 +134,8 @@ impl Place {
     }
 }
 
-/// The files below a directory of `base`, as paths from there; names that are not text and links are left out, and so is what
-/// comes after `most` entries.
+/// The files below a directory of `base`, as paths relative to that directory. Leaves out links, names that are not
+/// UTF-8, and everything after `most` entries.
 pub fn files_below(base: &Path, dir: &Path, most: usize) -> Vec<String> {
     let mut found = Vec::new();
     let mut waiting = vec![base.join(dir)];
@@ -162,7 +163,7 @@ pub fn files_below(base: &Path, dir: &Path, most: usize) -> Vec<String> {
     found
 }
 
-/// Makes the directories of `path` that are missing below `base`; only this user may enter them. A link on the way is an
+/// Makes the missing directories of `path` below `base`; only this user may enter them. A link on the way is an
 /// error.
 pub fn make_directories(base: &Path, path: &Path) -> io::Result<()> {
     let below = path.strip_prefix(base).map_err(|_| outside(base, path))?;
@@ -182,7 +183,7 @@ pub fn make_directories(base: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A directory of this process alone, deleted when this is dropped.
+/// A directory of this process alone, deleted on drop.
 #[derive(Debug)]
 pub struct Temporary {
     base: PathBuf,
@@ -208,7 +209,7 @@ impl Temporary {
         &self.path
     }
 
-    /// Leaves the directory where it is, and gives its path.
+    /// Keeps the directory and returns its path.
     pub fn keep(mut self) -> PathBuf {
         self.kept = true;
         self.path.clone()
@@ -223,8 +224,8 @@ impl Drop for Temporary {
     }
 }
 
-/// Lets a name mean another file. ext4 writes a file out at once when it is renamed over another one, not when both change
-/// places: for what may be lost in a power cut that would be time for nothing.
+/// Makes a name point to another file. ext4 writes a file out at once when it is renamed over another one, but not when
+/// both are exchanged: files that may be lost in a power cut need not wait for that.
 pub fn exchange_files(new: &Path, path: &Path) -> std::io::Result<()> {
     #[cfg(target_os = "linux")]
     if rustix::fs::renameat_with(
@@ -241,7 +242,7 @@ pub fn exchange_files(new: &Path, path: &Path) -> std::io::Result<()> {
     std::fs::rename(new, path)
 }
 
-/// `renameat2` that replaces nothing; where the kernel or file system cannot do that, a look comes first.
+/// `renameat2` that replaces nothing; if the kernel or file system cannot do that, checks first.
 fn rename_free(from: &Place, to: &Place) -> rustix::io::Result<()> {
     #[cfg(target_os = "linux")]
     match rustix::fs::renameat_with(&from.above, &from.name, &to.above, &to.name, RenameFlags::NOREPLACE) {
@@ -259,7 +260,7 @@ fn open_directory(above: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd>
     rustix::fs::openat(above, name, DIRECTORY, Mode::empty())
 }
 
-/// The same for deletion: it does not go into another file system, and makes a directory readable that is not.
+/// The same for deletion: does not enter another file system, and makes an unreadable directory readable.
 fn open_to_delete(above: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     let open = || {
         #[cfg(target_os = "linux")]
@@ -282,7 +283,7 @@ fn open_to_delete(above: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd>
     }
 }
 
-/// Gives the owner all rights to a directory, without following a link: through a handle that the kernel names.
+/// Gives the owner all permissions on a directory without following a link: through a handle that the kernel names.
 fn make_writable(above: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -300,8 +301,8 @@ fn make_writable(above: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
     rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Empties a directory of any depth with three open handles: a directory inside a directory is first moved up to the top,
-/// so that no stack and no path is needed.
+/// Empties a directory of any depth with three open handles: a nested directory is first moved up to the top, so that
+/// no stack and no path is needed.
 struct Emptying<'a> {
     top: &'a OwnedFd,
     path: &'a Path,
@@ -333,9 +334,9 @@ impl<'a> Emptying<'a> {
                     removed => removed?,
                 }
             }
-            // A process that goes on writing there must not keep this one for ever.
+            // A process that keeps writing there must not block this one for ever.
             if self.deleted == before {
-                return Err(io::Error::other("it does not become empty"));
+                return Err(io::Error::other("a process keeps writing into it"));
             }
         }
     }
@@ -356,7 +357,7 @@ impl<'a> Emptying<'a> {
         };
         self.empty_one(&inside)?;
         match rustix::fs::unlinkat(self.top, name, AtFlags::REMOVEDIR) {
-            // Filled again meanwhile: the next pass sees to it.
+            // Filled again meanwhile: the next pass empties it.
             Err(Errno::NOTEMPTY | Errno::EXIST) => {}
             Err(Errno::BUSY) => return Err(mounted(name)),
             removed => gone(removed)?,
@@ -365,7 +366,7 @@ impl<'a> Emptying<'a> {
         Ok(())
     }
 
-    /// Deletes what is directly in a directory, and moves what has something in it to the top.
+    /// Deletes the entries directly in a directory, and moves non-empty directories to the top.
     fn empty_one(&mut self, inside: &OwnedFd) -> io::Result<()> {
         let _ = rustix::fs::fchmod(inside, Mode::RWXU);
         for (name, kind) in entries(inside)? {
@@ -395,7 +396,7 @@ impl<'a> Emptying<'a> {
             match rustix::fs::renameat(inside, name, self.top, new.as_str()) {
                 Err(Errno::ACCESS | Errno::PERM) if !was_denied => {
                     was_denied = true;
-                    // Its own `..` changes, for which it must be writable.
+                    // Moving a directory changes its `..`, for which it must be writable.
                     make_writable(inside, name)?;
                 }
                 Err(Errno::XDEV | Errno::BUSY) => return Err(mounted(name)),
@@ -407,7 +408,7 @@ impl<'a> Emptying<'a> {
     fn unlink(&mut self, above: impl AsFd, name: &OsStr) -> io::Result<()> {
         match rustix::fs::unlinkat(above, name, AtFlags::empty()) {
             Err(Errno::BUSY) => return Err(mounted(name)),
-            // It became a directory meanwhile: the next pass sees to it.
+            // It became a directory meanwhile: the next pass deletes it.
             Err(Errno::ISDIR) => {}
             removed => gone(removed)?,
         }
@@ -425,7 +426,7 @@ impl<'a> Emptying<'a> {
     }
 }
 
-/// The names in a directory with their kinds, read whole.
+/// The names in a directory with their kinds, all read at once.
 fn entries(dir: &OwnedFd) -> io::Result<Vec<(CString, FileType)>> {
     let mut found = Vec::new();
     for entry in Dir::read_from(dir)? {
@@ -446,7 +447,7 @@ fn entries(dir: &OwnedFd) -> io::Result<Vec<(CString, FileType)>> {
     Ok(found)
 }
 
-/// What was to be removed is gone: another process was faster, or this one did it.
+/// Success if the entry is gone: another process was faster, or this one removed it.
 fn gone(removed: rustix::io::Result<()>) -> io::Result<()> {
     match removed {
         Err(Errno::NOENT) => Ok(()),
@@ -464,7 +465,7 @@ fn mounted(name: &OsStr) -> io::Error {
 
 fn outside(base: &Path, path: &Path) -> io::Error {
     let (base, path) = (base.display(), path.display());
-    io::Error::new(io::ErrorKind::InvalidInput, format!("{path} does not lie below {base}"))
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{path} is not below {base}"))
 }
 
 fn not_a_directory(error: Errno, path: &Path, name: &OsStr) -> io::Error {

@@ -1,4 +1,4 @@
-//! Processes, named so that a reused pid is never taken for the one that had it before.
+//! Processes, identified so that a reused pid is never taken for the process that had it before.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -13,15 +13,15 @@ use crate::board::{Hidden, Mark, Process};
 
 use super::procfs::{self, this_pid};
 
-/// The command of liza that stands between a process and what it starts, so that nothing of that is left over.
+/// The liza command that stands between a process and its child, so that no descendant is left over.
 pub(super) const HOLD: &str = "__hold";
 /// Its option that names the board whose gate it holds.
 pub(super) const HOLD_GATE: &str = "--gate";
 
-/// The name that a holder of a gate shows, by which its descendants find it among their ancestors.
+/// The process name of a gate's holder, by which its descendants find it among their ancestors.
 const HOLDER_NAME: &std::ffi::CStr = c"liza-hold";
 
-/// This process. What identifies it is read once.
+/// This process. Its identity is read once.
 pub fn this_process() -> Process {
     static THIS: OnceLock<Process> = OnceLock::new();
     let read = || {
@@ -33,7 +33,7 @@ pub fn this_process() -> Process {
     THIS.get_or_init(read).clone()
 }
 
-/// Gives this process the name by which descendants know a holder of a gate. Called before it starts anything.
+/// Gives this process the name of a gate's holder. Called before it starts anything.
 pub fn show_as_holder() {
     #[cfg(target_os = "linux")]
     {
@@ -41,13 +41,13 @@ pub fn show_as_holder() {
     }
 }
 
-/// Gives this process a session of its own, without a terminal: what is typed into a terminal by a program can then not
-/// reach the shell of the person who started it.
+/// Moves this process into a session without a terminal: a program in it cannot type into the shell of the person who
+/// started it.
 pub fn leave_session() {
     let _ = rustix::process::setsid();
 }
 
-/// Where a program is, as the search path of this process has it.
+/// The path of a program, by this process's search path.
 pub fn program(name: &str) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let runs = |path: &PathBuf| {
@@ -59,21 +59,21 @@ pub fn program(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(runs)
 }
 
-/// The process that has this number now.
+/// The process that has this pid now.
 pub fn process(pid: u32) -> Process {
     Process { pid, started: Stat::of(pid).map_or(0, |stat| stat.started), ..this_process() }
 }
 
-/// This program, to be started again.
+/// The path of this program, for starting it again.
 pub fn this_program() -> PathBuf {
     match std::env::current_exe() {
         Ok(path) if path.exists() => path,
-        // Replaced while it runs, as by a new build: the kernel still has it.
+        // Replaced while it runs, for example by a new build: the kernel still has the old file.
         _ => PathBuf::from("/proc/self/exe"),
     }
 }
 
-/// Whatever a child sets free comes to this process instead of leaving the family.
+/// Makes orphaned descendants children of this process.
 pub fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     {
@@ -81,31 +81,31 @@ pub fn adopt_orphans() {
     }
 }
 
-/// The numbers of all living processes that descend from this one.
+/// The pids of all living descendants of this process.
 pub fn descendants() -> Vec<u32> {
     descendants_except(&BTreeSet::new())
 }
 
-/// The same without those that descend from one of these, and without these.
+/// The same without the spared processes and their descendants.
 pub fn descendants_except(spared: &BTreeSet<u32>) -> Vec<u32> {
     below(this_pid(), spared)
 }
 
-/// The numbers of all living processes that descend from that one.
+/// The pids of all living descendants of that process.
 pub fn descendants_of(pid: u32) -> Vec<u32> {
     below(pid, &BTreeSet::new())
 }
 
-/// What a process and all that descends from it have used so far.
+/// What a process and its descendants have used so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Burden {
-    /// Those that descend from it.
+    /// The number of its descendants.
     pub processes: u64,
-    /// Processor time, with that of children which have ended.
+    /// Processor time, including that of children which have ended.
     pub cpu_ms: u64,
 }
 
-/// Nothing, where the system does not tell.
+/// None if the system does not report it.
 pub fn burden_of(pid: u32) -> Option<Burden> {
     let mut open = vec![pid];
     let mut seen = BTreeSet::from([pid]);
@@ -117,7 +117,7 @@ pub fn burden_of(pid: u32) -> Option<Burden> {
                 listed.extend(&new);
                 open.extend(new);
             }
-            // Gone meanwhile, and then its children are somebody else's; or the kernel lists none.
+            // The process ended meanwhile, and its children have another parent; or the kernel lists none.
             None if next != pid => {}
             None => listed = below(pid, &BTreeSet::new()),
         }
@@ -131,7 +131,7 @@ pub fn burden_of(pid: u32) -> Option<Burden> {
     Some(Burden { processes, cpu_ms })
 }
 
-/// The children of a process as the kernel lists them, which is much faster than to look at every process; not every
+/// The children of a process as the kernel lists them, which is much faster than looking at every process; not every
 /// kernel does.
 fn children_of(pid: u32) -> Option<BTreeSet<u32>> {
     let mut found = BTreeSet::new();
@@ -139,7 +139,7 @@ fn children_of(pid: u32) -> Option<BTreeSet<u32>> {
         let path = thread.path();
         match std::fs::read_to_string(path.join("children")) {
             Ok(listed) => found.extend(listed.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok())),
-            // A thread that just ended has none.
+            // A thread that just ended has no children.
             Err(_) if !path.exists() => {}
             Err(_) => return None,
         }
@@ -155,11 +155,11 @@ pub fn children() -> BTreeSet<u32> {
     })
 }
 
-/// Ends all that descends from this process, without those that descend from one of these, and without these. False if
-/// some of it is still there after that time.
+/// Ends all descendants of this process, except the spared ones and their descendants. False if some still run after
+/// `patience`.
 ///
-/// A process that forks and ends again and again is gone before its number is read somewhere. So its children are read
-/// where that is fastest, and everything is stopped before anything is ended.
+/// A process that forks and ends again and again is gone before its pid is read anywhere. So children are read the
+/// fastest way, and all are stopped before any is ended.
 pub fn end_descendants_except(spared: &BTreeSet<u32>, patience: Duration) -> bool {
     const QUICK_ROUNDS: usize = 200;
     let deadline = Instant::now() + patience;
@@ -186,7 +186,7 @@ pub fn end_descendants_except(spared: &BTreeSet<u32>, patience: Duration) -> boo
             signal(&own, Signal::STOP);
             kill(&own);
         }
-        // Whatever is left of the family comes to this process when those above it end.
+        // Remaining descendants become children of this process when their parents end.
         let mut stopped = BTreeSet::new();
         for _ in 0..10 {
             let below: BTreeSet<u32> = descendants_except(spared).into_iter().collect();
@@ -208,8 +208,8 @@ pub fn end_descendants_except(spared: &BTreeSet<u32>, patience: Duration) -> boo
     }
 }
 
-/// Whether there is any child, ended ones that nobody waited for included. Lists may miss one that comes while they are made;
-/// this does not.
+/// Whether this process has any child, including ended ones that were not waited for. Lists may miss a child that
+/// starts while they are made; this does not.
 pub fn has_children() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(rustix::process::waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
@@ -219,7 +219,7 @@ pub(super) fn pid_of(number: u32) -> Option<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw)
 }
 
-/// The numbers of all processes.
+/// The pids of all processes.
 fn all_pids() -> impl Iterator<Item = u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -235,7 +235,7 @@ fn below(here: u32, spared: &BTreeSet<u32>) -> Vec<u32> {
     let parents = parents();
     let descends = |pid: u32| {
         let mut at = pid;
-        // Read one after the other, the table may be at odds with itself; it has no longer way than this.
+        // Read one by one, the table may contradict itself; no real chain is longer than this.
         for _ in 0..=parents.len() {
             if spared.contains(&at) {
                 return false;
@@ -251,39 +251,40 @@ fn below(here: u32, spared: &BTreeSet<u32>) -> Vec<u32> {
     parents.keys().copied().filter(|pid| descends(*pid)).collect()
 }
 
-/// The processes this one descends from.
+/// The ancestors of this process.
 #[derive(Debug, Clone, Default)]
 pub struct Ancestry {
-    /// The nearest first, up to the first of its pid namespace.
+    /// The nearest first, up to the first process of its pid namespace.
     pub processes: Vec<Process>,
-    /// The boards whose gates are held by one of them.
+    /// The boards whose gates one of them holds.
     pub gates_of: Vec<PathBuf>,
     /// How many of them are nearer than the nearest `git`.
     pub below_git: Option<usize>,
-    /// The mark of the runner this process came from, which no namespace hides.
+    /// The mark of the runner that this process descends from, which no namespace hides.
     pub mark: Option<Mark>,
 }
 
-/// Why they cannot be determined, where that is so.
+/// The error says why the ancestors cannot be determined.
 pub fn ancestors() -> Result<Ancestry, Hidden> {
     procfs::checked()?;
-    // A parent that ends while it is looked at leaves its child to another one: then the whole walk is made again.
-    (0..100).find_map(|_| walk_up()).ok_or(Hidden::Processes)
+    let mark = super::mark::own()?;
+    // A parent that ends during the walk passes its child to another process: then the whole walk starts again.
+    (0..100).find_map(|_| walk_up(mark)).ok_or(Hidden::Processes)
 }
 
-fn walk_up() -> Option<Ancestry> {
-    let mut found = Ancestry { mark: super::mark::own(), ..Ancestry::default() };
+fn walk_up(mark: Option<Mark>) -> Option<Ancestry> {
+    let mut found = Ancestry { mark, ..Ancestry::default() };
     let here = this_process();
     let mut child = Stat::of(here.pid)?;
     while child.parent != 0 {
         let Some(parent) = Stat::of(child.parent) else {
-            // Where /proc hides the processes of other users, the way up ends at one of theirs.
+            // Where /proc hides the processes of other users, the walk ends at one of theirs.
             if is_of_another_user(child.parent) && Stat::of(child.pid)?.parent == child.parent {
                 break;
             }
             return None;
         };
-        // Where the parent has ended meanwhile, its number may belong to a process that started after the child.
+        // If the parent has ended meanwhile, its pid may belong to a process that started after the child.
         if parent.started >= child.started && Stat::of(child.pid)?.parent != parent.pid {
             return None;
         }
@@ -306,7 +307,7 @@ fn is_of_another_user(pid: u32) -> bool {
     pid_of(pid).is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::PERM))
 }
 
-/// Whether that very process still runs. In doubt (another pid namespace, no /proc) it counts as alive.
+/// Whether exactly this process still runs. In doubt (another pid namespace, no /proc) it counts as alive.
 pub fn lives(process: &Process) -> bool {
     let here = this_process();
     if cfg!(target_os = "linux") && procfs::checked().is_err() {
@@ -325,8 +326,7 @@ pub fn lives(process: &Process) -> bool {
     answers(process.pid)
 }
 
-/// Whether the process with this number is a liza: whoever names a file after its pid can be asked for by it. Where
-/// that cannot be told, it may be.
+/// Whether the process with this pid is a liza: a file named after a pid is checked by this. In doubt, yes.
 pub fn is_running_liza(pid: u32) -> bool {
     if cfg!(target_os = "linux") {
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -335,12 +335,12 @@ pub fn is_running_liza(pid: u32) -> bool {
     answers(pid)
 }
 
-/// Whether there is a process with this number, as far as signals tell.
+/// Whether a process with this pid exists, as far as signals show.
 fn answers(pid: u32) -> bool {
     pid_of(pid).is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
 }
 
-/// The environment a process was started with; nothing where that cannot be told, or it is another process by now.
+/// The environment a process was started with; none if it cannot be read, or the pid belongs to another process now.
 pub fn environment_of(process: &Process) -> Option<Vec<(OsString, OsString)>> {
     let bytes = std::fs::read(format!("/proc/{}/environ", process.pid)).ok().filter(|_| lives(process))?;
     let pairs = bytes.split(|byte| *byte == 0).filter_map(|entry| {
@@ -358,20 +358,20 @@ pub fn is_runner(pid: u32) -> bool {
     same && words.windows(2).any(|pair| pair == ["agent", "run"])
 }
 
-/// The board whose gate the process with this number holds: it is `liza __hold --gate BOARD …`. Whoever only looks like
-/// one does itself no good: what descends from it may do less, not more.
+/// The board whose gate the process with this pid holds: it is `liza __hold --gate BOARD …`. Imitating one gains
+/// nothing: its descendants may do less, not more.
 fn holds_gate_of(pid: u32) -> Option<PathBuf> {
     let words = command_line(pid)?;
     words[1..].starts_with(&[HOLD.into(), HOLD_GATE.into()]).then(|| words.get(3).map(PathBuf::from))?
 }
 
-/// The words a process was started with; there is at least one, if only an empty one.
+/// The command line of a process; it has at least one word, possibly empty.
 fn command_line(pid: u32) -> Option<Vec<OsString>> {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     Some(line.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).to_owned()).collect())
 }
 
-/// Whether somebody who was killed left a holder of a gate of this board, which has not ended yet what it holds.
+/// Whether a holder of a gate of this board is left from a killed process and has not ended its gate yet.
 pub fn has_orphaned_holder(board: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let (here, namespace) = (real(board), this_process().namespace);
@@ -385,7 +385,7 @@ pub fn has_orphaned_holder(board: &Path) -> bool {
     })
 }
 
-/// Whether the process with this number runs the program of this name: that very file, not something called so.
+/// Whether the process with this pid runs the program of this name: that file, not another of the same name.
 pub fn is_program(pid: u32, name: &str) -> bool {
     let found = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
     found.is_some() && found == program(name).and_then(|path| path.canonicalize().ok())
@@ -397,20 +397,20 @@ pub fn is_in_group_of(pid: u32, other: u32) -> bool {
     group(pid).is_some() && group(pid) == group(other)
 }
 
-/// What the kernel says of a process in `/proc/PID/stat`. Names are bytes: a process may call itself anything.
+/// The contents of `/proc/PID/stat`. Names are bytes: a process may choose any name.
 #[derive(Debug, Clone, Copy)]
 struct Stat {
     pid: u32,
     state: u8,
     parent: u32,
     group: u32,
-    /// When it started, in ticks since the boot.
+    /// When it started, in clock ticks since boot.
     started: u64,
     /// Processor time in ticks, its own and that of the children it has waited for.
     ticks: u64,
-    /// Whether it shows the name of a holder of a gate.
+    /// Whether it has the process name of a gate's holder.
     is_holder: bool,
-    /// Whether it shows the name of git, which a program gets by being executed.
+    /// Whether it has the process name of git, which a program gets by being executed.
     is_git: bool,
 }
 
@@ -421,9 +421,9 @@ impl Stat {
     }
 
     fn parse(pid: u32, stat: &[u8]) -> Option<Self> {
-        // The command name is in brackets and may contain anything, brackets and blanks too.
+        // The command name is in brackets and may contain anything, even brackets and blanks.
         let (open, close) = (stat.iter().position(|b| *b == b'(')?, stat.iter().rposition(|b| *b == b')')?);
-        // Another process's may have been put in its place.
+        // Another process's file may have been mounted over it.
         if stat.get(..open)? != format!("{pid} ").as_bytes() {
             return None;
         }
@@ -453,8 +453,8 @@ impl Stat {
     }
 }
 
-/// The namespaces that decide what numbers and start times of processes mean: those of pids and of time. From another one
-/// the same process looks like a different process.
+/// The pid and time namespaces, which decide what pids and start times mean. From another namespace the same process
+/// looks like a different one.
 fn namespaces_of(process: &str) -> String {
     let link = |kind: &str| std::fs::read_link(format!("/proc/{process}/ns/{kind}")).ok();
     let [pid, time] = ["pid", "time"].map(link);
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_known_by_more_than_its_pid() {
+    fn reused_pid_is_another_process() {
         let here = this_process();
         assert!(lives(&here));
         assert!(!lives(&Process { started: here.started + 1, ..here.clone() }) || !cfg!(target_os = "linux"));

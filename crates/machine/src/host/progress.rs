@@ -1,6 +1,6 @@
-//! Saying what takes long: a wait or a long piece of disk work speaks after a second, then every ten.
+//! Reports long work: a wait or long disk work prints a line after a second, then every ten.
 //!
-//! The command line says once where such lines go; rooms below it have no other way to a person.
+//! The command line sets once where such lines go; the code below it has no other way to reach a person.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ type Narrator = Box<dyn Fn(&str) + Send + Sync>;
 
 static NARRATOR: OnceLock<Narrator> = OnceLock::new();
 
-/// Where lines about progress go, for the whole process. The first call counts.
+/// Sets where progress lines go, for the whole process. Only the first call counts.
 pub fn narrate_with(narrator: impl Fn(&str) + Send + Sync + 'static) {
     let _ = NARRATOR.set(Box::new(narrator));
 }
@@ -25,11 +25,11 @@ pub fn narrate(line: &str) {
     }
 }
 
-/// Does something that cannot speak itself, such as another program's work, and says what it is when it takes long.
+/// Runs work that cannot report itself, such as another program's, and reports it if it takes long.
 pub fn saying<T>(what: &str, act: impl FnOnce() -> T) -> T {
     let (end, ended) = std::sync::mpsc::channel::<()>();
     let what = what.to_owned();
-    // Where no thread can be had it is done in silence.
+    // If no thread can be started, it runs silently.
     let _ = super::start_thread(move || {
         let mut progress = Progress::default();
         while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = ended.recv_timeout(SILENCE) {
@@ -41,7 +41,7 @@ pub fn saying<T>(what: &str, act: impl FnOnce() -> T) -> T {
     done
 }
 
-/// A piece of work that speaks when it takes long.
+/// A piece of work that reports itself if it takes long.
 #[derive(Debug)]
 pub struct Progress {
     started: Instant,
@@ -55,7 +55,7 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// Says what is going on if it is time to.
+    /// Reports the work if a line is due.
     pub fn tick(&mut self, what: impl FnOnce() -> String) {
         let elapsed = self.started.elapsed();
         if elapsed >= self.next {

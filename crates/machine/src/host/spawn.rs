@@ -1,9 +1,9 @@
-//! Starting another program: git, agents, their runners, gates and liza itself are all started here.
+//! Starts other programs: git, agents, their runners, gates and liza itself.
 //!
-//! A starter says what differs: the environment, what the program reads, where its words go, whether it has a process
-//! group of its own. One that must not outlive this process is *held*: `liza __hold` stands in between and ends it, and all
-//! it started, when this process dies. The holder is a child like any other and starts what it holds from here, too.
-//! What is done with the words (kept, cut, searched, counted) and how long is waited is the starter's business.
+//! The caller sets what differs: the environment, the input, where the output goes, and whether the program has its
+//! own process group. A program that must not outlive this process is *held*: `liza __hold` stands in between and
+//! ends it, and everything it started, when this process dies. The holder is an ordinary child and starts its program
+//! from here too. The caller decides what to do with the output (keep, cut, search, count) and how long to wait.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -23,19 +23,19 @@ use super::parallel::start_thread;
 use super::process::{HOLD, HOLD_GATE, descendants_of, pid_of, process, this_program};
 use super::procfs::this_pid;
 
-/// How long a holder may take to end what it holds.
+/// How long a holder may take to end its program.
 pub const HOLDER_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where the words of a program go.
+/// Where the output of a program goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Streams {
-    /// Where those of this process go; it also reads what this process reads.
+    /// To the streams of this process; it also reads this process's input.
     Inherited,
-    /// Each through a pipe of its own.
+    /// Standard output and standard error through separate pipes.
     Apart,
-    /// Both through one pipe, which is read as standard output.
+    /// Both through one pipe, read as standard output.
     Together,
-    /// Standard output through a pipe; complaints are dropped.
+    /// Standard output through a pipe; standard error is dropped.
     OutputOnly,
 }
 
@@ -57,13 +57,14 @@ impl Program {
         Self { command, streams, stdin: None, keeps_stdin: false, is_held: false, for_gate: false }
     }
 
-    /// One that dies with this process. What it leaves when it ends by itself comes to this process, if that adopts orphans.
+    /// A program that dies with this process. Processes it leaves behind become children of this process, if that
+    /// adopts orphans.
     pub fn held(program: impl AsRef<OsStr>) -> Self {
         let held = Self::new(this_program()).arg(HOLD).arg(this_pid().to_string()).arg("--").arg(program);
         Self { is_held: true, ..held }
     }
 
-    /// One that dies with this process, of which nothing outlives it, and nothing can act on this board.
+    /// A program that dies with this process, whose descendants do not outlive it and cannot act on this board.
     pub fn held_for_gate(board: &Path, program: impl AsRef<OsStr>) -> Self {
         let holder = Self::new(this_program()).args([HOLD, HOLD_GATE]).arg(board);
         let held = holder.arg(this_pid().to_string()).arg("--").arg(program);
@@ -90,13 +91,13 @@ impl Program {
         self
     }
 
-    /// Gives it this environment and nothing of this process's own.
+    /// Gives it this environment and no variable of this process.
     pub fn only_env(mut self, env: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         self.command.env_clear().envs(env);
         self
     }
 
-    /// Keeps these variables of this process from it.
+    /// Withholds these variables of this process.
     pub fn without_env(mut self, is_kept_back: impl Fn(&str) -> bool) -> Self {
         for (name, _) in std::env::vars_os().filter(|(name, _)| is_kept_back(&name.to_string_lossy())) {
             self.command.env_remove(name);
@@ -104,9 +105,9 @@ impl Program {
         self
     }
 
-    /// Signals for this process's group, as by Ctrl-C, do not reach it; its own group can be ended as a whole.
+    /// Signals to this process's group, as by Ctrl-C, do not reach it; its own group can be ended as a whole.
     pub fn own_group(mut self) -> Self {
-        // A holder makes itself a session, which is a group too; the leader of a group could not.
+        // A holder makes its own session, which is also a group; the leader of a group could not.
         if !self.is_held {
             self.command.process_group(0);
         }
@@ -118,13 +119,13 @@ impl Program {
         self
     }
 
-    /// What it reads. Without this it reads nothing, unless its streams are inherited.
+    /// Its input. Without this call it has none, unless its streams are inherited.
     pub fn stdin(mut self, bytes: Option<Vec<u8>>) -> Self {
         self.stdin = bytes;
         self
     }
 
-    /// What it reads is written to it while it runs.
+    /// Its input is written while it runs.
     pub fn keeping_stdin(mut self) -> Self {
         self.keeps_stdin = true;
         self
@@ -149,10 +150,10 @@ impl Program {
             command.stdin(Stdio::null());
         }
         let mut child = command.spawn()?;
-        // Our copies of the pipe's end must go, or its reader never sees the end.
+        // Close this process's copies of the pipe's end, or its reader never sees the end.
         drop(command);
         let pid = pid_of(child.id()).ok_or_else(|| io::Error::other("the new process has no number"))?;
-        // A thread feeds it while we read: with both pipes full neither side would ever go on.
+        // A thread feeds it while this one reads: with both pipes full neither side would continue.
         let kept = if keeps_stdin { child.stdin.take() } else { None };
         let feeder = child.stdin.take().zip(stdin).map(|(mut pipe, bytes)| {
             start_thread(move || {
@@ -168,7 +169,7 @@ impl Program {
         Ok(Child { child, pid, feeder, for_gate, stdin: kept, stdout, stderr })
     }
 
-    /// Runs it to its end, however long that takes, and gives all it said.
+    /// Runs it to its end, however long that takes, and returns all its output.
     pub fn output(self) -> io::Result<Output> {
         self.streams(Streams::Apart).start()?.output()
     }
@@ -181,7 +182,7 @@ pub struct Child {
     pid: Pid,
     feeder: Option<JoinHandle<()>>,
     for_gate: bool,
-    /// Where it was kept.
+    /// Set if the input is written while it runs.
     pub stdin: Option<ChildStdin>,
     pub stdout: Option<ChildStdout>,
     pub stderr: Option<ChildStderr>,
@@ -196,10 +197,10 @@ impl Child {
         process(self.child.id())
     }
 
-    /// Calls back when it has ended: the end of its words proves nothing, as others may hold the pipe. It is not reaped by
-    /// that: until `wait` nobody else can get its number.
+    /// Calls back when it has ended: the end of its output proves nothing, because other processes may hold the pipe.
+    /// This does not reap it: until `wait` no other process can get its pid.
     ///
-    /// Where no thread can be started for that, the program is ended: its end would never be noticed.
+    /// If no thread can be started for that, ends the program: its end would never be noticed.
     pub fn on_exit(&mut self, tell: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let pid = self.pid;
         let started = start_thread(move || {
@@ -218,12 +219,12 @@ impl Child {
         self.child.wait()
     }
 
-    /// Waits so long at most for its end, and notices it at once.
+    /// Waits at most `patience` for its end, and returns as soon as it ends.
     pub fn wait_within(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         if let Some(status) = self.child.try_wait()? {
             return Ok(Some(status));
         }
-        // It is not reaped before this process does it, so the number is still its own.
+        // Only this process reaps it, so the pid is still its own.
         match rustix::process::pidfd_open(self.pid, rustix::process::PidfdFlags::empty()) {
             Ok(end) => {
                 let timeout =
@@ -236,7 +237,7 @@ impl Child {
         self.child.try_wait()
     }
 
-    /// Waits for its end and gives all it said.
+    /// Waits for its end and returns all its output.
     pub fn output(mut self) -> io::Result<Output> {
         self.child.stdout = self.stdout;
         self.child.stderr = self.stderr;
@@ -252,7 +253,7 @@ impl Child {
         let _ = rustix::process::kill_process(self.pid, signal);
     }
 
-    /// Reaches everything it started in its group, also what it left in the background.
+    /// Reaches every process in its group, also those in the background.
     pub fn signal_group(&self, signal: Signal) {
         // A holder that has just been started has no group yet.
         if rustix::process::kill_process_group(self.pid, signal) == Err(rustix::io::Errno::SRCH) {
@@ -260,7 +261,7 @@ impl Child {
         }
     }
 
-    /// Ends it and its group, with all that it holds for a gate, and waits for it.
+    /// Ends it and its group, with everything it holds for a gate, and waits for it.
     pub fn end(&mut self) {
         if self.for_gate {
             self.end_held();
@@ -269,10 +270,10 @@ impl Child {
         let _ = self.child.wait();
     }
 
-    /// Has the holder end what it holds, and does it itself where the holder cannot: it may be stopped.
+    /// Makes the holder end its program, and does that itself if the holder cannot: it may be stopped.
     fn end_held(&mut self) {
         self.signal(Signal::USR1);
-        // It may have been stopped by what it holds.
+        // The held program may have stopped the holder.
         self.signal(Signal::CONT);
         let deadline = Instant::now() + HOLDER_PATIENCE;
         while Instant::now() < deadline {

@@ -1,4 +1,4 @@
-//! Every agent command there is: the built-in ones, and what the project adds to them or changes.
+//! All agent commands: the built-in ones, and what the project adds or changes.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -10,9 +10,9 @@ use crate::text::{list_words, shown_line};
 use crate::wire::{ForeignError, Limits, read_foreign};
 
 const BUILT_IN: &str = include_str!("../../templates/providers.yaml");
-/// What the built-in ones say when they fail: tables of their own, so that the catalog can be read.
+/// The error messages of the built-in ones: separate tables, so that the catalog stays readable.
 const ERRORS: &str = include_str!("../../templates/provider_errors.yaml");
-/// The entry whose patterns hold for every agent command.
+/// The entry whose patterns apply to every agent command.
 const COMMON: &str = "command";
 
 type Entries = BTreeMap<String, ProviderEntry>;
@@ -31,7 +31,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// What is wrong with one entry of the project is told when somebody asks for that entry.
+    /// An error in one entry of the project is reported when a command asks for that entry.
     pub fn new(config: &ProjectConfig) -> Self {
         let mut entries: BTreeMap<_, _> =
             built_in().iter().map(|(name, entry)| (name.clone(), Ok(entry.clone()))).collect();
@@ -68,7 +68,7 @@ impl Catalog {
         }
     }
 
-    /// Every name, also of entries that cannot be used.
+    /// Every name, including entries that cannot be used.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
     }
@@ -89,19 +89,19 @@ fn read_built_in() -> Result<Entries, ForeignError> {
     Ok(entries)
 }
 
-/// A test reads the same text, so it can be read.
+/// A test parses the same text, so parsing cannot fail.
 fn built_in() -> &'static Entries {
     static READ: OnceLock<Entries> = OnceLock::new();
     READ.get_or_init(|| read_built_in().unwrap_or_default())
 }
 
-/// The project's entry upon its base, which may itself be the project's.
+/// The project's entry on top of its base, which may itself be the project's.
 fn settle(name: &str, own: &Entries, seen: &mut Vec<String>) -> Result<ProviderEntry, Unusable> {
     if seen.iter().any(|before| before == name) {
         seen.push(name.to_owned());
         return Err(Unusable {
-            message: format!("the providers {} are each like the next", seen.join(" -> ")),
-            hint: "let one of them name its command instead of a `base` in liza.yaml".to_owned(),
+            message: format!("the providers {} form a cycle of `base`", seen.join(" -> ")),
+            hint: "give one of them a `command` instead of a `base` in liza.yaml".to_owned(),
         });
     }
     seen.push(name.to_owned());
@@ -109,13 +109,13 @@ fn settle(name: &str, own: &Entries, seen: &mut Vec<String>) -> Result<ProviderE
         return built_in().get(name).cloned().ok_or_else(|| {
             let known: Vec<&str> = own.keys().chain(built_in().keys()).map(String::as_str).collect();
             Unusable {
-                message: format!("there is no provider `{}` to be a base", shown_line(name)),
-                hint: format!("in liza.yaml, let `base` be one of {}", list_words(known)),
+                message: format!("there is no provider `{}` to use as a base", shown_line(name)),
+                hint: format!("in liza.yaml, set `base` to one of {}", list_words(known)),
             }
         });
     };
     let base = match entry.base.as_deref() {
-        // An entry that changes a built-in one is like that.
+        // An entry that changes a built-in one has it as its base.
         Some(base) if base == name => match built_in().get(name) {
             Some(base) => base.clone(),
             None => return settle(base, own, seen),
@@ -145,20 +145,20 @@ fn check(name: &str, entry: &ProviderEntry) -> Result<(), Unusable> {
         if ours(variable) || variable.starts_with("GIT_") {
             return unusable(
                 format!("asks for {}, which no agent inherits", shown_line(variable)),
-                "take it out of `env`; liza itself sets what an agent needs to know",
+                "remove it from `env`; liza itself sets what an agent needs",
             );
         }
         if variable.trim_end_matches('*').is_empty() {
             return unusable(
-                "asks for every variable there is".to_owned(),
-                "name in `env` what it needs; `AWS_*` stands for all that begin so",
+                "asks for all variables".to_owned(),
+                "list the variables it needs in `env`; `AWS_*` matches all with that prefix",
             );
         }
     }
     if let Some(variable) = entry.set.keys().find(|variable| ours(variable)) {
         return unusable(
-            format!("sets {}, which is liza's to set", shown_line(variable)),
-            "take it out of `set`",
+            format!("sets {}, which only liza may set", shown_line(variable)),
+            "remove it from `set`",
         );
     }
     Ok(())
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_classified_by_what_each_command_says() {
+    fn failures_are_classified_by_their_output() {
         let catalog = Catalog::new(&ProjectConfig::default());
         let class = |name: &str, said: &str| {
             let entry = catalog.entry(name).expect("an entry");
@@ -259,11 +259,11 @@ mod tests {
         assert_eq!(table.class_of("429 too many requests"), Some(CrashClass::RateLimit));
     }
 
-    /// Taking the hashes away is all it takes.
+    /// Removing the comment marks must be enough.
     #[test]
-    fn the_example_in_the_template_of_liza_yaml_is_one() {
+    fn liza_yaml_template_example_is_valid() {
         let template = include_str!("../../../../templates/liza.yaml");
-        let (_, section) = template.split_once("# Who works").expect("the section on the team");
+        let (_, section) = template.split_once("# The team that").expect("the section on the team");
         let example: String = section
             .lines()
             .filter_map(|line| line.strip_prefix("#   "))
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_of_ones_own_must_be_said() {
+    fn project_command_must_be_named() {
         let catalog = Catalog::new(&ProjectConfig::default());
         let why = catalog.entry("command").expect_err("no command");
         assert!(why.message.contains("has no command") && why.hint.contains("command: ["), "{why:?}");
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_the_known_ones() {
+    fn unknown_provider_lists_the_known_ones() {
         let why = project("providers: {mine: {command: [x]}}").entry("cluade").expect_err("no such provider");
         assert_eq!(why.message, "there is no provider `cluade`");
         assert!(why.hint.starts_with("did you mean `claude`? Otherwise choose one of "), "{}", why.hint);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn single_fields_of_a_built_in_entry_are_changed_under_its_name_or_another() {
+    fn fields_of_a_built_in_entry_can_be_changed() {
         let catalog = project(
             "providers:\n  claude: {permissions: [--dangerously-skip-permissions]}\n  careful: {base: claude, env: [AWS_*]}\n",
         );
@@ -316,28 +316,26 @@ mod tests {
     }
 
     #[test]
-    fn cycles_and_missing_bases_are_named_and_harm_nobody_else() {
-        let catalog =
-            project("providers: {a: {base: b}, b: {base: c}, c: {base: a}, d: {base: nobody}, e: {base: e}}");
+    fn bad_base_affects_only_its_own_entry() {
+        let catalog = project(
+            "providers: {a: {base: b}, b: {base: c}, c: {base: a}, d: {base: missing}, e: {base: e}}",
+        );
         for name in ["a", "b", "c", "e"] {
-            assert!(
-                catalog.entry(name).expect_err("a cycle").message.contains("each like the next"),
-                "{name}"
-            );
+            assert!(catalog.entry(name).expect_err("a cycle").message.contains("form a cycle"), "{name}");
         }
         let why = catalog.entry("d").expect_err("no base");
-        assert!(why.message.contains("`nobody`") && why.hint.contains("claude"), "{why:?}");
+        assert!(why.message.contains("`missing`") && why.hint.contains("claude"), "{why:?}");
         assert!(catalog.entry("claude").is_ok());
         assert_eq!(catalog.names().count(), 18);
     }
 
     #[test]
-    fn identity_and_gits_settings_are_not_for_entries_to_hand_on() {
+    fn entries_cannot_pass_identity_or_git_settings() {
         for (field, word) in [
             ("env: [LIZA_AGENT_TOKEN]", "LIZA_AGENT_TOKEN"),
             ("env: [GIT_DIR]", "GIT_DIR"),
             ("env: ['LIZA_*']", "LIZA_*"),
-            ("env: ['*']", "every variable"),
+            ("env: ['*']", "all variables"),
             ("set: {LIZA_AGENT_ID: human}", "LIZA_AGENT_ID"),
         ] {
             let catalog = project(&format!("providers: {{mine: {{command: [x], {field}}}}}"));

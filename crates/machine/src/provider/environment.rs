@@ -1,10 +1,10 @@
-//! What of the caller's environment an agent gets.
+//! Which of the caller's variables an agent gets.
 
 use std::ffi::OsString;
 
 use crate::policy::provider::ProviderEntry;
 
-/// What every program may need. Each is named: a pattern would let through what nobody thought of.
+/// Variables that every program may need. Each is listed: a pattern would pass variables that were never considered.
 const COMMON: &str = "\
     PATH HOME USER LOGNAME SHELL TMPDIR TERM TZ LANG LANGUAGE LC_ALL LC_ADDRESS LC_COLLATE LC_CTYPE \
     LC_IDENTIFICATION LC_MEASUREMENT LC_MESSAGES LC_MONETARY LC_NAME LC_NUMERIC LC_PAPER LC_TELEPHONE \
@@ -12,8 +12,8 @@ const COMMON: &str = "\
     XDG_RUNTIME_DIR XDG_STATE_HOME SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS HTTP_PROXY \
     HTTPS_PROXY ALL_PROXY NO_PROXY FTP_PROXY http_proxy https_proxy all_proxy no_proxy ftp_proxy";
 
-/// The common variables and those the entry names. Nothing of liza's or git's own: who an agent is and where it works
-/// is for its runner to say, not for whoever started that.
+/// The common variables and those that the entry lists. None of liza's or git's own: the runner decides who an agent
+/// is and where it works, not the process that started the runner.
 pub fn environment(
     entry: &ProviderEntry,
     caller: impl IntoIterator<Item = (OsString, OsString)>,
@@ -21,12 +21,12 @@ pub fn environment(
     caller.into_iter().filter(|(name, _)| name.to_str().is_some_and(|name| passes(entry, name))).collect()
 }
 
-/// Whether a variable says who somebody is or where git works: that is never passed on.
+/// Whether a variable names an identity or where git works: such a variable is never passed on.
 pub fn is_own(name: &str) -> bool {
     name.starts_with("LIZA_") || name.starts_with("GIT_")
 }
 
-/// Whether every program may need it.
+/// Whether every program may need this variable.
 pub fn is_common(name: &str) -> bool {
     COMMON.split(' ').any(|common| common == name)
 }
@@ -48,7 +48,7 @@ mod tests {
     use crate::policy::ProjectConfig;
     use crate::provider::Catalog;
 
-    /// Secrets and switches that lie about on developers' machines.
+    /// Secrets and switches that are common on developers' machines.
     const CANARIES: [&str; 40] = [
         "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY",
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn no_canary_reaches_any_provider() {
+    fn no_canary_reaches_a_provider() {
         let catalog = Catalog::new(&ProjectConfig::default());
         let mut looked_at = 0;
         for (name, entry) in catalog.usable() {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_program_needs_and_what_an_entry_names_gets_through() {
+    fn common_and_listed_variables_pass() {
         let catalog = Catalog::new(&ProjectConfig::default());
         let claude = catalog.entry("claude").expect("claude");
         let caller = ["PATH", "LC_ALL", "https_proxy", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SECRET"];

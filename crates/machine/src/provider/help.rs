@@ -1,4 +1,4 @@
-//! What a program's own help says about the options an entry relies on.
+//! Whether a program's help mentions the options an entry relies on.
 
 use crate::policy::provider::ProviderEntry;
 
@@ -8,7 +8,8 @@ pub fn unknown_options<'e>(entry: &'e ProviderEntry, help: &str) -> Vec<&'e str>
     entry.options().into_iter().filter(|option| !mentions(&help, option)).collect()
 }
 
-/// Some programs colour their help even for a pipe; the letter that ends a colour is no part of the next word.
+/// Some programs colour their help even for a pipe; the letter that ends a colour code does not belong to the next
+/// word.
 fn without_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -19,7 +20,7 @@ fn without_colours(text: &str) -> String {
     plain + rest
 }
 
-/// As a word of its own: `--model` is not mentioned by `--model-list`.
+/// As a whole word: `--model-list` does not mention `--model`.
 fn mentions(help: &str, option: &str) -> bool {
     let part_of_a_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     help.match_indices(option).any(|(at, _)| {
@@ -34,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_option_is_a_whole_word() {
+    fn option_is_matched_as_a_whole_word() {
         let help =
             "  -c, --config <key=value>\n      --model-list\n  [--json]  \x1b[1;4m--add-dir\x1b[0m=<DIR>";
         let entry = ProviderEntry {

@@ -1,4 +1,4 @@
-//! From an entry and a job to a command line.
+//! Builds a command line from an entry and a job.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,45 +6,45 @@ use std::path::{Path, PathBuf};
 use crate::policy::provider::{Denied, PromptBy, ProviderEntry, Words};
 use crate::policy::team::Limits;
 
-/// Linux takes no argument of more than 128 KiB; other systems take less in all.
+/// Linux accepts no argument longer than 128 KiB; other systems accept less in total.
 const LONGEST_ARGUMENT: usize = 96 * 1024;
 
-/// How many turns a program gets beyond liza's own limit: it must still be there to read that it should hand over.
+/// How many turns a program gets beyond liza's own limit: it must still run to read that it should hand over.
 const TURNS_TO_SPARE: u64 = 5;
 
-/// What is to be done, and where.
+/// The work, and where to do it.
 #[derive(Debug)]
 pub struct Job {
     pub prompt: String,
     /// A file that holds the prompt.
     pub prompt_file: PathBuf,
-    /// Where it works: a task's worktree, a review checkout, or the root for a planner.
+    /// Where the agent works: a task's worktree, a review checkout, or the root for a planner.
     pub worktree: PathBuf,
     /// The git directory that all worktrees share.
     pub common_dir: PathBuf,
-    /// The git directory of this worktree alone, where it is a linked one; else the shared one.
+    /// The git directory of this worktree, if it is a linked one; otherwise the shared one.
     pub git_dir: PathBuf,
     pub board_dir: PathBuf,
-    /// Where this session keeps its files.
+    /// The directory of this session's files.
     pub run_dir: PathBuf,
     pub model: Option<String>,
     pub args: Vec<String>,
-    /// Tools it does without.
+    /// Tools that it may not use.
     pub denied: Denied,
-    /// The session to go on with, if the former one may be continued.
+    /// The session to continue, if the former one may be continued.
     pub session: Option<String>,
     pub limits: Limits,
 }
 
-/// What is started.
+/// The program to start.
 #[derive(Debug)]
 pub struct Invocation {
     pub program: String,
     pub args: Vec<String>,
-    /// What it reads; nothing, if absent.
+    /// Its input; none if absent.
     pub stdin: Option<Vec<u8>>,
     pub env: BTreeMap<String, String>,
-    /// A file it writes its use of tokens to.
+    /// The file to which it writes its token usage.
     pub usage_file: Option<PathBuf>,
 }
 
@@ -78,7 +78,7 @@ fn path(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// What may stand in braces, as far as there is any.
+/// The values of the placeholders, if they have one.
 struct Values([(&'static str, Option<String>); 11]);
 
 fn usage_file(job: &Job) -> PathBuf {
@@ -123,7 +123,7 @@ impl Values {
         done
     }
 
-    /// Arguments of the role: each stands alone.
+    /// Arguments of the role: each is filled separately.
     fn extra(&self, args: &[String]) -> Vec<String> {
         args.iter().filter_map(|word| self.fill(word)).collect()
     }
@@ -132,8 +132,8 @@ impl Values {
         words.iter().map(|word| self.fill(word)).collect()
     }
 
-    /// One pass from left to right: a value that looks like a name in braces is not looked at again. None if a value
-    /// it names does not exist; braces around anything else are just text.
+    /// One pass from left to right: a value that looks like a placeholder is not expanded. None if a placeholder has
+    /// no value; braces around anything else are text.
     fn fill(&self, template: &str) -> Option<String> {
         let mut done = String::with_capacity(template.len());
         let mut rest = template;
@@ -160,7 +160,7 @@ impl Values {
     }
 }
 
-/// An argument can neither be of any length nor hold the byte that ends it.
+/// An argument has a maximum length and cannot contain a NUL byte.
 fn prompt_argument(entry: &ProviderEntry, job: &Job) -> String {
     if entry.prompt.unwrap_or_default() == PromptBy::Argument && job.prompt.len() > LONGEST_ARGUMENT {
         return entry.escaped(&format!(
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// Whether it is a variable's value and no argument.
+    /// Whether it is the value of a variable and not an argument.
     fn in_set(entry: &ProviderEntry, value: &str) -> bool {
         entry.set.values().any(|word| word.contains(value))
     }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_left_out_where_there_is_no_value() {
+    fn groups_without_a_value_are_dropped() {
         let tools = "--permission-mode acceptEdits --allowedTools=Bash,BashOutput,KillShell,Read,Edit,MultiEdit,Write,NotebookEdit,Glob,Grep,LS,TodoWrite --disallowedTools=Task,Agent,EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
         assert_eq!(
             line("claude", &job()),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sandboxed_agent_gets_exactly_what_a_commit_in_a_linked_worktree_needs() {
+    fn sandboxed_agent_may_write_for_a_commit() {
         let granted = |job: &Job| {
             let line = line("codex", job);
             let words: Vec<&str> = line.split(' ').collect();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prompt_enters_as_the_entry_says() {
+    fn prompt_enters_as_the_entry_says() {
         let catalog = Catalog::new(&ProjectConfig::default());
         let start = |name: &str, job: &Job| invocation(catalog.entry(name).expect("an entry"), job);
         assert_eq!(start("gemini", &job()).stdin.as_deref(), Some(&b"Do it."[..]));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_no_argument_can_hold_is_pointed_to() {
+    fn too_long_prompt_is_passed_as_a_file() {
         let catalog = Catalog::new(&ProjectConfig::default());
         let long = Job { prompt: "x".repeat(LONGEST_ARGUMENT + 1), ..job() };
         let kimi = invocation(catalog.entry("kimi").expect("kimi"), &long);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn ones_own_command_gets_its_words_and_then_the_roles() {
+    fn project_command_args_precede_role_args() {
         let entry = ProviderEntry {
             command: vec![
                 "mine".into(),
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(started.stdin.as_deref(), Some(&b"Do it."[..]));
     }
 
-    /// Whatever stands in a prompt, a model's name or a session's id stays as it is, as one word.
+    /// The text of a prompt, a model's name or a session's id stays one unchanged word.
     #[test]
     fn values_are_never_expanded_again() {
         let payloads = [

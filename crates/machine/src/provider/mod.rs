@@ -1,6 +1,6 @@
-//! AGENT COMMANDS: how each is started, what of the environment it gets, and what its output tells.
+//! AGENT COMMANDS: how each is started, which variables it gets, and what its output reports.
 //!
-//! Nothing here starts anything: an entry and a job become an [`Invocation`], bytes of output become [`Usage`].
+//! Nothing here starts a process: an entry and a job become an [`Invocation`], bytes of output become [`Usage`].
 
 mod catalog;
 mod environment;

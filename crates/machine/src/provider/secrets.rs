@@ -5,26 +5,26 @@ use std::os::unix::ffi::OsStrExt;
 
 use memchr::memmem::Finder;
 
-/// Shorter values are too common as parts of other words: masking them mangles the output and protects nothing.
+/// Shorter values are common parts of other words: masking them mangles the output and protects nothing.
 const SHORTEST: usize = 8;
 
 const TELLING: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 
-/// A value that is nobody's to read, and how it is called where it stood.
+/// A secret value, and the name that replaces it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
     pub name: String,
     pub value: Vec<u8>,
 }
 
-/// Without the value: a debug print ends in logs.
+/// Without the value: debug prints end up in logs.
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Secret({})", self.name)
     }
 }
 
-/// The secrets among the variables an agent gets, and those the caller knows of, such as the agent's token.
+/// The secrets among an agent's variables, and those the caller knows, such as the agent's token.
 pub fn secrets<'a>(
     passed: impl IntoIterator<Item = (&'a OsString, &'a OsString)>,
     extra: impl IntoIterator<Item = (&'a str, Vec<u8>)>,
@@ -45,7 +45,7 @@ pub fn secrets<'a>(
     all
 }
 
-/// The value, and as it looks inside of JSON, which most agents print.
+/// Adds the value, and its form inside JSON, which most agents print.
 fn add(all: &mut Vec<Secret>, name: &str, value: &[u8]) {
     let value = value.trim_ascii();
     if value.len() < SHORTEST {
@@ -75,15 +75,15 @@ fn password_in(url: &[u8]) -> &[u8] {
     memchr::memchr(b':', user).map_or(&[], |colon| &user[colon + 1..])
 }
 
-/// Replaces secrets in a stream, also those that are cut in two by its chunks.
+/// Replaces secrets in a stream, even those split between chunks.
 ///
-/// Holds back at most as many bytes as the longest secret has, and only while they may be the beginning of one.
+/// Holds back at most as many bytes as the longest secret has, and only while they may be the start of one.
 #[derive(Debug)]
 pub struct Redactor {
     known: Vec<Known>,
-    /// What may be the beginning of a secret.
+    /// Bytes that may be the start of a secret.
     held: Vec<u8>,
-    /// How many bytes at the front of `held` belong to a secret that is replaced already.
+    /// How many bytes at the front of `held` belong to a secret that was already replaced.
     covered: usize,
 }
 
@@ -115,7 +115,7 @@ impl Redactor {
         Self { known, held: Vec::new(), covered: 0 }
     }
 
-    /// What can be passed on of what was fed so far.
+    /// Takes a chunk and returns the bytes that can be passed on.
     pub fn feed(&mut self, chunk: &[u8]) -> Vec<u8> {
         if self.known.is_empty() {
             return chunk.to_vec();
@@ -126,21 +126,21 @@ impl Redactor {
         self.pass(bytes, hold)
     }
 
-    /// What is left at the end: no secret was completed.
+    /// The rest at the end: it completed no secret.
     pub fn finish(&mut self) -> Vec<u8> {
         let bytes = std::mem::take(&mut self.held);
         let end = bytes.len();
         self.pass(bytes, end)
     }
 
-    /// Everything before `hold`; the rest waits for more.
+    /// Passes everything before `hold`; the rest waits for more.
     fn pass(&mut self, bytes: Vec<u8>, hold: usize) -> Vec<u8> {
         let mut spans: Vec<(usize, usize, &[u8])> = Vec::new();
         for known in &self.known {
             let length = known.finder.needle().len();
             spans.extend(known.finder.find_iter(&bytes).map(|at| (at, at + length, known.label.as_slice())));
         }
-        // Of those that begin at the same place, the longest names the secret.
+        // Of secrets that start at the same byte, the longest gives the name.
         spans.sort_by_key(|(start, end, _)| (*start, usize::MAX - *end));
         let mut out = Vec::with_capacity(bytes.len());
         let mut done = self.covered;
@@ -151,7 +151,7 @@ impl Redactor {
             if end <= done {
                 continue;
             }
-            // One that overlaps the former is covered by the same label.
+            // A secret that overlaps the former is covered by the same label.
             if start >= done {
                 out.extend_from_slice(&bytes[done..start]);
                 out.extend_from_slice(label);
@@ -167,7 +167,7 @@ impl Redactor {
         out
     }
 
-    /// The length of the longest end of `bytes` that a secret begins with.
+    /// The length of the longest end of `bytes` with which a secret starts.
     fn possible_beginning(&self, bytes: &[u8]) -> usize {
         let of = |needle: &[u8]| {
             let longest = bytes.len().min(needle.len() - 1);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_is_told_by_its_name_and_length() {
+    fn name_and_length_decide_what_is_secret() {
         let env = os(&[
             ("OPENAI_API_KEY", "sk-0123456789"),
             ("GH_TOKEN", " ghp_abcdefgh\n"),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_cut_anywhere_is_found() {
+    fn secret_split_anywhere_is_found() {
         let text = b"before TOPSECRET-VALUE after TOPSECRET-VALU";
         let want = "before [secret] after TOPSECRET-VALU";
         for cut in 0..text.len() {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_that_share_bytes_leave_none_behind() {
+    fn overlapping_secrets_are_all_masked() {
         for cut in 0..12 {
             let text = b"123456789012";
             let both = through(&["12345678", "56789012"], &[&text[..cut], &text[cut..]]);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_begin_a_secret_is_not_held_back() {
+    fn bytes_that_start_no_secret_pass_at_once() {
         let mut redactor = Redactor::new(vec![b"TOPSECRET".to_vec()]);
         assert_eq!(redactor.feed(b"a line\n"), b"a line\n");
         assert_eq!(redactor.feed(b"a TOP"), b"a ");
@@ -260,9 +260,9 @@ mod tests {
         assert!(redactor.finish().is_empty());
     }
 
-    /// A flood passes in one go over it, with nothing kept: 64 MiB of what hurts a naive search most.
+    /// 64 MiB of the worst input for a naive search pass in one go, with nothing kept.
     #[test]
-    fn a_flood_is_passed_on_and_not_kept() {
+    fn flood_passes_and_is_not_kept() {
         let secret = [b"a".repeat(63), b"b".to_vec()].concat();
         let mut redactor = Redactor::new(vec![secret, b"0123456789abcdef".to_vec()]);
         let chunk = b"a".repeat(64 * 1024);
@@ -278,7 +278,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
         #[test]
-        fn chunks_make_no_difference_and_no_secret_survives(
+        fn secrets_are_masked_for_any_chunks(
             text in "[ab]{0,60}",
             secrets in proptest::collection::vec("[ab]{3,6}", 1..3),
             cuts in proptest::collection::vec(0usize..60, 0..6),

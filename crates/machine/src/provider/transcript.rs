@@ -1,5 +1,5 @@
-//! A session for people to read: what the agent said, which tool it called with what result, and what went wrong, from every
-//! provider's output. What an agent prints is data: control characters are taken out, and every text is cut.
+//! A session for people to read: what the agent said, which tools it called with what result, and what failed, from
+//! every provider's output. An agent's output is data: control characters are removed, and every text is cut.
 
 use std::collections::BTreeSet;
 
@@ -11,25 +11,25 @@ use super::output::said_by_tool;
 use crate::policy::provider::OutputFormat;
 use crate::text::{clipped, shown};
 
-/// So much of what an agent says in one piece is shown.
+/// How much of one message of an agent is shown.
 const MOST_SAID: usize = 4000;
-/// So much of the arguments of a call, and of an error.
+/// How much of a call's arguments, and of an error, is shown.
 const MOST_CALL: usize = 400;
-/// So many lines and characters of what came back from a tool.
+/// How many lines and characters of a tool's result are shown.
 const RESULT_LINES: usize = 12;
 const RESULT_CHARS: usize = 1500;
-/// So many calls are remembered, so that their end is not taken for another call.
+/// How many calls are remembered, so that the end of one does not count as another call.
 const MOST_CALLS: usize = 10_000;
-/// Longer lines are passed over, as by the meter.
+/// Longer lines are skipped, as by the meter.
 const LONGEST_LINE: usize = 1024 * 1024;
-/// So much of what comes in pieces, or of a whole answer, is kept.
+/// How much of a text that comes in pieces, or of a whole answer, is kept.
 const MOST_ANSWERED: usize = 1024 * 1024;
 
 /// One step of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "step")]
 pub enum Step {
-    /// The agent said something.
+    /// A message of the agent.
     Said {
         text: String,
     },
@@ -37,7 +37,7 @@ pub enum Step {
         tool: String,
         arguments: String,
     },
-    /// What came back.
+    /// A tool's result.
     Result {
         failed: bool,
         text: String,
@@ -46,11 +46,11 @@ pub enum Step {
     Error {
         text: String,
     },
-    /// What is neither: a line of plain output.
+    /// Any other line of output.
     Printed {
         text: String,
     },
-    /// What the model thought to itself, where the provider tells it; shown like what it said.
+    /// The model's reasoning, if the provider reports it; shown like a message.
     #[serde(rename = "said")]
     Thought {
         text: String,
@@ -58,7 +58,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// For people; further lines of the same step are indented.
+    /// The step as text for people; its further lines are indented.
     pub fn words(&self) -> String {
         let indented = |text: &str| text.trim_end().replace('\n', "\n    ");
         match self {
@@ -73,12 +73,12 @@ impl Step {
     }
 }
 
-/// Reads one line of an output after the other.
+/// Reads an output line by line.
 #[derive(Debug)]
 pub struct Transcript {
     format: OutputFormat,
     calls: BTreeSet<String>,
-    /// What comes in pieces and is not said to its end yet.
+    /// Text that comes in pieces and is not complete yet.
     pending: String,
 }
 
@@ -91,7 +91,7 @@ impl Transcript {
         self.whole_line(line).into_iter().map(shortened).collect()
     }
 
-    /// What was begun and not ended.
+    /// Returns what was started and not finished.
     pub fn finish(&mut self) -> Vec<Step> {
         self.after_pending(Vec::new()).into_iter().map(shortened).collect()
     }
@@ -173,7 +173,7 @@ impl Transcript {
         steps
     }
 
-    /// The Agent Client Protocol. A call is told when its arguments are there, at the latest with its result.
+    /// The Agent Client Protocol. A call is shown once its arguments are known, at the latest with its result.
     fn acp(&mut self, event: &Value) -> Vec<Step> {
         let update = at(event, &["params", "update"]).unwrap_or(&Value::Null);
         let steps = match text(update, &["sessionUpdate"]).unwrap_or_default() {
@@ -376,7 +376,7 @@ fn result(failed: bool, what: &str) -> Step {
     Step::Result { failed, text: what.to_owned() }
 }
 
-/// A step as it is shown: short, and without control characters.
+/// A step as shown: short, and without control characters.
 fn shortened(step: Step) -> Step {
     match step {
         Step::Said { text } => Step::Said { text: cut(&text, MOST_SAID) },
@@ -402,7 +402,7 @@ fn first_lines(what: &str) -> String {
     cut(&kept.join("\n"), RESULT_CHARS)
 }
 
-/// The last thing an agent says: its answer, whole. Read as the output comes; memory is bounded.
+/// The agent's last message: its whole answer. Read as the output comes, with bounded memory.
 #[derive(Debug)]
 pub struct LastMessage {
     transcript: Transcript,
@@ -421,7 +421,7 @@ impl LastMessage {
         matches!(self.transcript.format, OutputFormat::Text | OutputFormat::AiderText)
     }
 
-    /// The next piece of standard output; lines may be cut anywhere.
+    /// Takes the next piece of standard output; lines may be split anywhere.
     pub fn feed(&mut self, chunk: &[u8]) {
         for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
             if self.line.len() + piece.len() <= LONGEST_LINE {
@@ -450,7 +450,7 @@ impl LastMessage {
         }
     }
 
-    /// Whatever comes after a call of a tool is a new message.
+    /// Text after a tool call starts a new message.
     fn take(&mut self, steps: Vec<Step>) {
         for step in steps {
             match step {
@@ -470,7 +470,7 @@ impl LastMessage {
         }
     }
 
-    /// The answer, once all output has come.
+    /// Returns the answer, once all output has come.
     pub fn finish(&mut self) -> String {
         self.end_line();
         let steps = self.transcript.after_pending(Vec::new());
@@ -494,7 +494,7 @@ mod tests {
         all.iter().map(Step::words).collect()
     }
 
-    /// Recorded output of every command tells the same story.
+    /// The recorded output of every command gives the same steps.
     #[test]
     fn every_format_shows_the_call_and_its_result() {
         macro_rules! output {
@@ -511,18 +511,18 @@ mod tests {
             (OutputFormat::CopilotJson, output!("copilot")),
             (OutputFormat::KimiMessages, output!("kimi")),
         ] {
-            let told = steps(format, output);
-            let calls: Vec<&String> = told.iter().filter(|step| step.starts_with("calls ")).collect();
-            assert!(!calls.is_empty(), "{format:?}: {told:#?}");
-            assert!(told.iter().any(|step| step.starts_with("    ")), "{format:?}: {told:#?}");
-            assert!(told.iter().any(|step| step.starts_with("says ")), "{format:?}: {told:#?}");
+            let shown = steps(format, output);
+            let calls: Vec<&String> = shown.iter().filter(|step| step.starts_with("calls ")).collect();
+            assert!(!calls.is_empty(), "{format:?}: {shown:#?}");
+            assert!(shown.iter().any(|step| step.starts_with("    ")), "{format:?}: {shown:#?}");
+            assert!(shown.iter().any(|step| step.starts_with("says ")), "{format:?}: {shown:#?}");
         }
         let aider = steps(OutputFormat::AiderText, output!("aider"));
         assert!(aider.iter().any(|line| line.starts_with("Applied edit")), "{aider:?}");
     }
 
     #[test]
-    fn the_last_message_comes_whole_and_without_what_was_before() {
+    fn only_the_last_message_is_the_answer() {
         let long = format!("VERDICT {}", "x".repeat(MOST_SAID * 2));
         let said = |text: &str| {
             format!(
@@ -536,23 +536,23 @@ mod tests {
             output.as_bytes().chunks(7).for_each(|chunk| last.feed(chunk));
             (last.finish(), last.calls)
         };
-        let told = answer(OutputFormat::ClaudeStream, &output);
-        assert_eq!(told, (format!("one\n\n{long}"), vec!["Bash".to_owned()]));
+        let found = answer(OutputFormat::ClaudeStream, &output);
+        assert_eq!(found, (format!("one\n\n{long}"), vec!["Bash".to_owned()]));
         let codex = "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"done\"}}\n{\"type\":\"item.completed\",\"item\":{\"type\":\"reasoning\",\"text\":\"hm\"}}\n";
         assert_eq!(answer(OutputFormat::CodexJsonl, codex).0, "done");
         assert_eq!(answer(OutputFormat::Text, "all\nof it").0, "all\nof it");
     }
 
     #[test]
-    fn hostile_output_is_cut_and_without_control_characters() {
+    fn hostile_output_is_cut_and_cleaned() {
         let long = "x".repeat(100_000);
         let line = format!(
             "{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"\\u001b[2J{long}\"}}]}}}}"
         );
-        let told = steps(OutputFormat::ClaudeStream, &line);
-        assert!(told[0].len() < 5000 && !told[0].contains('\u{1b}'), "{}", told[0].len());
-        let told = steps(OutputFormat::CodexJsonl, "\u{1b}]0;title\u{7} not JSON");
-        assert!(!told[0].contains('\u{1b}') && told[0].contains("not JSON"), "{told:?}");
+        let shown = steps(OutputFormat::ClaudeStream, &line);
+        assert!(shown[0].len() < 5000 && !shown[0].contains('\u{1b}'), "{}", shown[0].len());
+        let shown = steps(OutputFormat::CodexJsonl, "\u{1b}]0;title\u{7} not JSON");
+        assert!(!shown[0].contains('\u{1b}') && shown[0].contains("not JSON"), "{shown:?}");
         let many = "y\\n".repeat(50);
         let line = format!("{{\"role\":\"tool\",\"content\":\"{many}\"}}");
         assert!(steps(OutputFormat::KimiMessages, &line)[0].contains("38 more lines"));

@@ -1,4 +1,4 @@
-//! What an agent's output tells about its work.
+//! What an agent's output reports about its work.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,51 +6,50 @@ use crate::policy::provider::ProviderEntry;
 
 use super::output::{self, Reading};
 
-/// Longer lines are passed over: no report of tokens is that long, and a flood must not be kept.
+/// Longer lines are skipped: no token report is that long, and a flood must not be kept.
 const LONGEST_LINE: usize = 1024 * 1024;
 
-/// What a session has used so far, as far as its provider says.
+/// What a session has used so far, as far as its provider reports it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Answers of the model.
     pub turns: u64,
     pub tool_calls: u64,
-    /// Without what was read from a cache, with what was written to one.
+    /// Without tokens read from a cache, with tokens written to one.
     pub input_tokens: u64,
-    /// With what the model thought to itself.
+    /// With the model's reasoning.
     pub output_tokens: u64,
     /// Input read from a cache.
     pub cached_tokens: u64,
     pub cost_usd: Option<f64>,
     pub session: Option<String>,
-    /// The model that answers, where the provider names it.
+    /// The model, if the provider names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     pub last_tool: Option<String>,
-    /// Names the last call of a tool with its arguments, without telling them; nothing where they are not known.
+    /// Tool and digest of the last call, without its arguments; none if they are unknown.
     #[serde(default)]
     pub last_call: Option<String>,
-    /// How often in a row just this call was made.
+    /// How often in a row this call was made.
     #[serde(default)]
     pub repeated_calls: u64,
-    /// Calls that came back with a failure: a test that is red, a file that is not there. Part of ordinary work, until
-    /// there is nothing else.
+    /// Failed tool calls: a red test, a missing file. Ordinary work, unless there is nothing else.
     #[serde(default)]
     pub failed_calls: u64,
-    /// What the last of those said.
+    /// The message of the last failed call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<String>,
-    /// Failures of the provider, not of the tools an agent tried.
+    /// Failures of the provider, not of the agent's tools.
     pub errors: u64,
     #[serde(default)]
     pub last_error: Option<String>,
-    /// Whether the provider stopped it at a limit of its own.
+    /// Whether the provider stopped it at one of its own limits.
     #[serde(default)]
     pub capped: bool,
-    /// What the provider says of the whole thread, where it tells no other sums.
+    /// The provider's sums for the whole thread, if it reports no others.
     #[serde(skip)]
     pub thread: Option<Tokens>,
-    /// What it said of the thread that this session goes on with, by the name of that.
+    /// The sums of the thread that this session continues, with the thread's name.
     #[serde(skip)]
     pub former: Option<(String, Tokens)>,
 }
@@ -69,13 +68,13 @@ impl Usage {
     }
 }
 
-/// Reads a session's output as it comes. Feed it what the redactor lets through: names and messages end in reports.
+/// Reads a session's output as it comes. Feed it the redactor's output: names and messages end up in reports.
 #[derive(Debug)]
 pub struct Meter {
     usage: Usage,
     format: Box<dyn Reading>,
     line: Vec<u8>,
-    /// The present line is too long to be looked at.
+    /// The present line is too long and is skipped.
     skipping: bool,
 }
 
@@ -95,13 +94,13 @@ impl Meter {
         }
     }
 
-    /// A session that goes on with this thread, of which the provider has told so much already.
+    /// A session that continues this thread, of which the provider has already reported these sums.
     pub fn going_on(mut self, former: Option<(String, Tokens)>) -> Self {
         self.usage.former = former;
         self
     }
 
-    /// The next piece of standard output; lines may be cut anywhere.
+    /// Takes the next piece of standard output; lines may be split anywhere.
     pub fn feed(&mut self, chunk: &[u8]) {
         let mut rest = chunk;
         while let Some(end) = memchr::memchr(b'\n', rest) {
@@ -112,7 +111,7 @@ impl Meter {
         self.take(rest);
     }
 
-    /// The end, with what stands in the usage file if there is one.
+    /// Ends the reading, with the content of the usage file if there is one.
     pub fn finish(&mut self, usage_file: Option<&[u8]>) {
         self.end_line();
         if let Some(bytes) = usage_file {
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_not_kept() {
+    fn endless_line_is_not_kept() {
         for format in FORMATS {
             let mut meter = meter(format);
             let chunk = vec![b'{'; 64 * 1024];
@@ -183,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Keys and values that the readers look for, put together in any way.
+    /// Keys and values that the readers look for, combined at random.
     fn shaped() -> impl Strategy<Value = serde_json::Value> {
         use serde_json::Value;
         let word = proptest::sample::select(vec![
@@ -277,7 +276,7 @@ mod tests {
         }
 
         #[test]
-        fn no_shape_makes_a_reader_panic_and_chunks_make_no_difference(
+        fn no_shape_or_chunking_makes_a_reader_panic(
             values in proptest::collection::vec(shaped(), 1..8),
             size in 1usize..40,
         ) {

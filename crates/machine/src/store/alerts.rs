@@ -1,4 +1,4 @@
-//! What the watcher writes: the alerts, which of them were told, and the escalation.
+//! What the watcher writes: the alert log, the list of alerts already sent, and the escalation file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -10,14 +10,14 @@ use super::files::{read_whole, replace};
 use super::handle::Store;
 use super::lock::open_no_follow;
 
-/// Then the log is begun anew, and the former one kept until the next time: weeks of alerts, and a bound.
+/// At this size the log starts again; the previous file is kept until the next start.
 const LARGEST_LOG: u64 = 1024 * 1024;
 const LARGEST_MEMORY: u64 = 4 * 1024 * 1024;
-/// More than a person reads; then it says so and does not grow any more.
+/// More than a person reads; at this size the escalation file says so and stops growing.
 const LARGEST_ESCALATION: u64 = 256 * 1024;
 const LARGEST_KEPT: u64 = 16 * LARGEST_ESCALATION;
 const MORE_WAITS: &str =
-    "More waits than fits in here: `liza overseer` shows it, and .liza/alerts.log has every line of it.\n";
+    "This file is full: `liza overseer` shows the rest, and .liza/alerts.log has every line.\n";
 
 impl Store {
     /// Adds one line to the alerts.
@@ -29,11 +29,11 @@ impl Store {
         }
         let mut file = open_no_follow(&path, OpenOptions::new().append(true).create(true).mode(0o600))
             .doing("open", &path)?;
-        // In one piece, so that whoever reads along finds whole lines.
+        // One write per line, so that a concurrent reader finds whole lines.
         file.write_all(format!("{line}\n").as_bytes()).doing("write", &path)
     }
 
-    /// Whether an alert with this key was told lately, as far as the log says.
+    /// Whether the log holds a recent alert with this key.
     pub fn was_alerted(&self, key: &str) -> bool {
         let log = self.layout().alerts_log();
         let wanted = format!("\"key\":\"{key}\"");
@@ -43,7 +43,7 @@ impl Store {
         })
     }
 
-    /// What was remembered of the alerts; nothing, if it cannot be read.
+    /// The list of alerts already sent; empty if it cannot be read.
     pub fn alerts_told(&self) -> String {
         let read = read_whole(&self.layout().alerts_told(), LARGEST_MEMORY);
         read.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
@@ -53,13 +53,13 @@ impl Store {
         replace(&self.layout().alerts_told(), text.as_bytes())
     }
 
-    /// Adds to what waits for a person; what stands there already is not said twice. Says where it stands.
+    /// Adds a text to the escalation file, unless the file already holds it. Returns the path of the file.
     pub fn escalate(&self, text: &str) -> Result<PathBuf, StoreError> {
         let path = self.layout().escalation();
         let stands = match read_whole(&path, LARGEST_KEPT) {
             Ok((bytes, _)) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            // Somebody else's, and not ours to add to: the line among the alerts tells it.
+            // Larger than liza writes, so another program's file: liza leaves it alone, the alert log has the line.
             Err(error) if error.kind() == ErrorKind::FileTooLarge => return Ok(path),
             Err(error) => return Err(error).doing("read", &path),
         };
@@ -74,13 +74,13 @@ impl Store {
         Ok(path)
     }
 
-    /// What waits for a person; nothing, if it cannot be read.
+    /// What waits for a person; empty if it cannot be read.
     pub fn escalation(&self) -> String {
         let read = read_whole(&self.layout().escalation(), LARGEST_KEPT);
         read.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     }
 
-    /// A person has come. What stood there is moved to the trash, in case it is more than ours.
+    /// A person has acted. The escalation file moves to the trash, in case it holds more than liza's lines.
     pub fn end_escalation(&self, stamp: u64) -> Result<(), StoreError> {
         let (path, trash) = (self.layout().escalation(), self.layout().trash());
         if fs::symlink_metadata(&path).is_err() {
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_is_private_and_bounded() {
+    fn alert_log_is_private_and_bounded() {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Store::new(dir.path());
         let line = "x".repeat(100_000);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn several_things_wait_for_a_person_and_each_is_said_once() {
+    fn each_escalation_is_written_once() {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Store::new(dir.path());
         for text in ["one\n", "two\n", "one\n"] {
@@ -126,7 +126,7 @@ mod tests {
         }
         let read = || fs::read_to_string(store.layout().escalation()).expect("a file");
         assert_eq!(read(), "one\n\ntwo\n");
-        // Nothing that waits for a person is lost, whatever it is; and it does not grow for ever.
+        // Nothing that waits for a person is lost, and the file stays bounded.
         fs::write(store.layout().escalation(), [0xff, b'\n']).expect("written");
         store.escalate("three\n").expect("written");
         assert_eq!(fs::read(store.layout().escalation()).expect("read"), b"\xff\n\nthree\n");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_alerted_is_known_again() {
+    fn sent_alert_is_recognized() {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Store::new(dir.path());
         assert!(!store.was_alerted("overseer:coder-1:intervention-1"));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_place_of_the_log_is_not_followed() {
+    fn link_instead_of_log_is_not_followed() {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Store::new(dir.path());
         fs::write(dir.path().join("elsewhere"), "mine").expect("written");

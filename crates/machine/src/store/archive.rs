@@ -1,7 +1,8 @@
-//! The archive: finished tasks that left the board, one file each, found by its name.
+//! The archive: finished tasks that left the board, one file each, named by the task's id.
 //!
-//! A file is written and synced before the commit that takes its task off the board. Between the two both have it,
-//! and the board wins: a file of a task that still stands on the board counts for nothing and is written over.
+//! liza writes and syncs the file before the commit that removes the task from the board. Between the two both
+//! have the task, and the board wins: an archive file of a task that is still on the board is ignored and
+//! overwritten.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::ErrorKind;
@@ -17,21 +18,21 @@ use super::error::{IoContext, StoreError};
 use super::files::{beside, make_private_dir, names_in, read_whole, replace, sync_all_files, write_unsynced};
 use super::handle::Store;
 
-/// Whatever stands on a board can be archived and read again.
+/// Any task that fits on a board can be archived and read again.
 const LARGEST_TASK: u64 = super::read::LARGEST_STATE;
-/// More than any plan replaces in a row; a damaged archive is not walked beyond it.
+/// More replacements in a row than any plan has; a damaged archive is not followed further.
 const MOST_ASKED: usize = 10_000;
-/// From so many on, one sync of the whole file system is cheaper than one a file.
+/// From this many files on, one sync of the whole file system is cheaper than one sync per file.
 const MANY: usize = 16;
 
 impl Store {
-    /// What the archive has under this id, in whatever case: its own id says in which.
+    /// The archived task with this id, compared ignoring case; the returned task has the original spelling.
     pub fn archived_task(&self, id: &TaskId) -> Result<Option<Task>, StoreError> {
         let Some(bytes) = self.archive_bytes(id)? else { return Ok(None) };
         read_task(&bytes).map(Some).map_err(|error| self.broken(id, &error.to_string()))
     }
 
-    /// A task of this very id that is archived and not on the board, which would win.
+    /// The archived task with exactly this id; none if the board has the task, because the board wins.
     pub fn archived_beside(&self, board: &Board, id: &TaskId) -> Result<Option<Task>, StoreError> {
         if board.task_alike(id).is_some() {
             return Ok(None);
@@ -39,8 +40,8 @@ impl Store {
         Ok(self.archived_task(id)?.filter(|task| &task.id == id))
     }
 
-    /// Every archived task that is not on the board, in the order of their names. What cannot be read is passed over and
-    /// named: whoever looks at all of them can do nothing about one.
+    /// Every archived task that is not on the board, ordered by file name. Files that cannot be read are
+    /// skipped and returned by name.
     pub fn all_archived(&self, board: &Board) -> Result<(Vec<Task>, Vec<String>), StoreError> {
         if board.rest.archived == 0 {
             return Ok((Vec::new(), Vec::new()));
@@ -48,7 +49,7 @@ impl Store {
         self.read_archive(&board.tasks.iter().map(|task| task.id.folded()).collect())
     }
 
-    /// The tasks of all files of the archive but those that are to be left out, and what cannot be read.
+    /// The tasks of all archive files except the excluded ones, and the files that cannot be read.
     pub(super) fn read_archive(
         &self,
         left_out: &BTreeSet<String>,
@@ -63,19 +64,19 @@ impl Store {
         Ok((tasks, unreadable))
     }
 
-    /// The ids that the names of its files say.
+    /// The task ids, taken from the file names.
     pub(super) fn archive_ids(&self) -> Result<BTreeSet<TaskId>, StoreError> {
         let dir = self.layout().archive();
         let names = names_in(&dir).doing("look into", &dir)?;
         Ok(names.iter().filter_map(|name| TaskId::new(name.strip_suffix(".yaml")?).ok()).collect())
     }
 
-    /// Where the archive has or would have this task, for messages.
+    /// The path at which the archive has or would have this task, for messages.
     pub fn archived_file(&self, id: &TaskId) -> PathBuf {
         self.layout().archived(id)
     }
 
-    /// The files of the archive, by name, each read when its turn comes.
+    /// The archive files by name; each is read when the iterator reaches it.
     pub fn archive_files(
         &self,
     ) -> Result<impl Iterator<Item = Result<(PathBuf, Vec<u8>), StoreError>>, StoreError> {
@@ -97,7 +98,8 @@ impl Store {
         }
     }
 
-    /// An id whose file cannot be read is taken all the same: guessing would free it or strand whoever waits for it.
+    /// An unreadable file still occupies its id: guessing could free the id, or block the tasks that wait for
+    /// it.
     fn broken(&self, id: &TaskId, why: &str) -> StoreError {
         StoreError::Invalid {
             message: format!("{} cannot be read: {why}", self.layout().archived(id).display()),
@@ -106,15 +108,15 @@ impl Store {
         }
     }
 
-    /// What the archive knows of these tasks and of whatever replaced them, however long the chain. Those on the board
-    /// are not asked for: the board wins.
+    /// What the archive knows of these tasks and of their replacements, however long the chain. Tasks on the
+    /// board are not looked up: the board wins.
     pub fn archived_among(
         &self,
         board: &Board,
         asked: Vec<TaskId>,
     ) -> Result<BTreeMap<TaskId, Archived>, StoreError> {
         let mut found = BTreeMap::new();
-        // A claim asks for a few, a plan for thousands.
+        // A claim looks up a few tasks, a plan thousands.
         let by_id = || board.tasks.iter().rev().map(|task| (task.id.folded(), task)).collect();
         let by_id: Option<HashMap<String, &Task>> = (asked.len() > MANY).then(by_id);
         let on_board = |id: &TaskId| match &by_id {
@@ -139,13 +141,13 @@ impl Store {
         Ok(found)
     }
 
-    /// What stands around a board for whoever looks at all of it: the switches, and the archived tasks that unfinished
-    /// ones wait for.
+    /// Everything beside the board that a command needs to judge the whole board: the switches, and the
+    /// archived tasks that unfinished tasks wait for.
     pub fn surroundings(&self, board: &Board) -> Result<World, StoreError> {
         Ok(World { switches: self.switches()?, archived: self.archived_around(board)? })
     }
 
-    /// What tasks of the board wait for, or were replaced by, and is in the archive.
+    /// The archived tasks that tasks of the board wait for or were replaced by.
     pub fn archived_around(&self, board: &Board) -> Result<BTreeMap<TaskId, Archived>, StoreError> {
         let mut asked = Vec::new();
         if board.rest.archived > 0 {
@@ -162,7 +164,7 @@ impl Store {
         self.archived_among(board, asked)
     }
 
-    /// Writes these tasks into the archive, so that they survive whatever follows. Their bodies must be loaded.
+    /// Writes these tasks durably into the archive. Their bodies must be loaded.
     pub fn write_archive(&self, tasks: &[&Task], now: Wall) -> Result<(), StoreError> {
         let dir = self.layout().archive();
         make_private_dir(&dir)?;
@@ -187,7 +189,7 @@ impl Store {
             tasks.iter().for_each(|task| self.witness_archived(&self.layout().archived(&task.id)));
             return Ok(());
         }
-        // The text is on disk before a name leads to it, and the names before anybody relies on them.
+        // The text is on disk before its name exists, and the names before the commit relies on them.
         sync_all_files(&dir)?;
         for (temp, path) in &moved {
             std::fs::rename(temp, path).doing("replace", path)?;

@@ -1,9 +1,10 @@
-//! The archived tasks in one file, for commands that look at all of them to show something.
+//! All archived tasks in one file, for commands that only show them.
 //!
-//! The index is derived and disposable: the archive's files are the truth, and whatever decides something reads those. The
-//! index has the layout of a board, so its last line shows whether it is whole. It names the files it was made of, each with
-//! size and times; one that is missing, torn, edited or older than the archive is made again. Where a file of the archive
-//! cannot be read, there is no index: the file may be restored at any time.
+//! The index is derived and disposable: the archive's files are the truth, and every decision reads those. The
+//! index has the layout of a board, so its last line shows whether it is complete. It lists the files it was
+//! made from, each with size and times; an index that is missing, torn, edited or older than the archive is
+//! made again. While a file of the archive cannot be read, no index is written: the file may be restored at any
+//! time.
 
 use std::collections::BTreeSet;
 
@@ -15,18 +16,19 @@ use super::error::StoreError;
 use super::files::{FileIdentity, file_clock, read_whole, replace_disposable};
 use super::handle::Store;
 
-/// More than any archive that could be shown at all.
+/// More than any archive that can be shown.
 const LARGEST_INDEX: u64 = 1 << 30;
 
-/// What the index has to name to be up to date.
+/// What the index must list to be up to date.
 struct Key {
     hash: String,
-    /// Whatever is done to a file from now on changes the hash.
+    /// Any later change of a file is sure to change the hash.
     settled: bool,
 }
 
 impl Store {
-    /// As [`Store::all_archived`], by one read where the index is up to date. For what is shown, not for what is decided.
+    /// As [`Store::all_archived`], with one read where the index is up to date. Only for display, never for a
+    /// decision.
     pub fn archived_for_views(&self, board: &Board) -> Result<(Vec<Task>, Vec<String>), StoreError> {
         if board.rest.archived == 0 {
             return Ok((Vec::new(), Vec::new()));
@@ -65,7 +67,7 @@ impl Store {
         Some(decoded.into_board().tasks)
     }
 
-    /// Where it cannot be written, the next command reads the files again.
+    /// If the index cannot be written, the next command reads the files again.
     fn write_index(&self, tasks: &[Task], key: Key) {
         let board = Board { tasks: tasks.to_vec(), ..Board::nothing() };
         let mark = JournalMark { length: 0, hash: key.hash };
@@ -85,7 +87,7 @@ mod tests {
     use crate::board::Wall;
     use crate::board::testing::{Bench, id};
 
-    /// An archive with these tasks, beside a board that has none of them any more.
+    /// An archive with these tasks, beside a board that no longer has them.
     struct Archive {
         _dir: tempfile::TempDir,
         store: Store,
@@ -118,7 +120,7 @@ mod tests {
             self.store.layout().archived(&id(name))
         }
 
-        /// What views get, once the clock for files has ticked; the files themselves must say the same.
+        /// What views show once the file clock has ticked; reading the files themselves must give the same.
         fn shown(&self) -> (Vec<String>, usize) {
             let start = std::time::Instant::now();
             while !self.store.archive_key().expect("a key").settled {
@@ -178,7 +180,7 @@ mod tests {
         assert_eq!(archive.shown(), (names(&["t1", "t2", "t3"]), 0));
         fs::remove_file(archive.file("t1")).expect("removed");
         assert_eq!(archive.shown(), (names(&["t2", "t3"]), 0));
-        // Changed in place, which the directory does not show.
+        // Edited in place, which the directory's times do not show.
         let text = fs::read_to_string(archive.file("t2")).expect("a file");
         fs::write(archive.file("t2"), text.replace("priority: 0", "priority: 7")).expect("written");
         assert!(!archive.is_indexed());

@@ -1,12 +1,12 @@
 //! The commit: how a change becomes true.
 //!
-//! Definitions. *Published*: `state.yaml` says it. *Mark*: the highest revision ever published, kept in the lock file.
+//! Definitions. *Published*: it is in `state.yaml`. *Mark*: the highest revision ever published, kept in the lock file.
 //!
 //! Steps, in this order, and why:
-//!  1  lock `state.yaml.lock` (bounded wait), and check that it is the file others would lock;
+//!  1  lock `state.yaml.lock` (bounded wait), and check that it is the file other processes would lock;
 //!  2  read the state under the lock, because nothing read before it may decide a write; settle the log: a record that
 //!     was appended but never published is set aside, visibly;
-//!  3  who is it, was this request answered before, does the rule allow it (a refusal ends here, nothing written);
+//!  3  authenticate the caller, look for an earlier answer to this request, check the rule (a refusal ends here, nothing written);
 //!  4  change, and check that no invariant is newly broken;
 //!  5  append the record to the log and sync it: no board without its record;
 //!  6  write the new state beside the old one and sync it; keep the old one as an image;
@@ -42,30 +42,30 @@ use super::lock::BoardLock;
 use super::log_file::LogFile;
 use super::read::{Found, invalid, largest_state};
 
-/// A change that adds no more than this is bookkeeping, for which a full board has a reserve.
+/// A change that adds no more than this is bookkeeping; a full board has a reserve for it.
 const BOOKKEEPING: u64 = 4 * 1024;
 
-/// What somebody wants to happen.
+/// A requested change.
 pub struct Proposal<'a> {
     pub credentials: &'a Credentials,
     pub what: Transition,
     pub request: Option<RequestKey>,
 }
 
-/// What came of it.
+/// The result of a change.
 pub struct Committed<O> {
     pub board: Board,
     pub outcome: O,
-    /// The same request was answered before; nothing was changed now.
+    /// The same request was answered before; this call changed nothing.
     pub repeated: bool,
-    /// What the caller should be told beside the outcome.
+    /// Warnings for the caller, beside the outcome.
     pub warnings: Vec<String>,
 }
 
-/// What a change left on disk.
+/// What a change wrote to disk.
 pub(super) enum Written {
     Published(Box<NewState>),
-    /// The board is as it was.
+    /// The board is unchanged.
     Nothing,
     /// The request was answered before.
     Before,
@@ -77,20 +77,20 @@ pub(super) struct Locked {
     pub log: LogFile,
     pub decoded: Decoded,
     pub identity: FileIdentity,
-    /// The text of the superseded board, where the file itself is not fit to be kept as its image.
+    /// The text of the superseded board, if its file cannot serve as the image.
     pub image_text: Option<String>,
     pub warnings: Vec<String>,
 }
 
 impl<O> Committed<O> {
-    /// The outcome, and the revision since which it is so.
+    /// The outcome, and the revision that has it.
     pub fn done(self) -> (O, u64) {
         (self.outcome, self.board.revision)
     }
 }
 
 impl Committed<Applied> {
-    /// The same with the outcome that its verb has.
+    /// The same, with the outcome type of its verb.
     pub fn typed<O: DeserializeOwned + 'static>(self) -> Result<Committed<O>, StoreError> {
         let Self { board, outcome, repeated, warnings } = self;
         Ok(Committed { board, outcome: outcome.typed()?, repeated, warnings })
@@ -98,7 +98,7 @@ impl Committed<Applied> {
 }
 
 impl Store {
-    /// Makes one change, or says why not.
+    /// Commits one change, or returns why it is refused.
     pub fn commit<V: Verb + Into<Transition>>(
         &self,
         credentials: &Credentials,
@@ -109,12 +109,12 @@ impl Store {
         self.commit_any(Proposal { credentials, what: verb.into(), request }, now)?.typed()
     }
 
-    /// Makes one change of a kind that the caller knows. Compiled once, not once per verb.
+    /// Commits one change of any kind. Compiled once, not once per verb.
     pub fn commit_any(&self, proposal: Proposal<'_>, now: &Stamp) -> Result<Committed<Applied>, StoreError> {
         let mut tries = 0;
         loop {
             match self.commit_once(&proposal, now) {
-                // A person saved the file in between, and no agent is stopped by that.
+                // A person saved the file in between; that must not stop an agent.
                 Err(StoreError::Changed { again: true }) if tries < 3 => tries += 1,
                 other => return other,
             }
@@ -129,7 +129,7 @@ impl Store {
             Ok((outcome, written)) => {
                 let board = locked.decoded.into_board();
                 let repeated = matches!(written, Written::Before);
-                // Whoever has work in progress commits again.
+                // An agent with work in progress retries.
                 if let Written::Published(state) = written
                     && !board.rest.intents.is_empty()
                 {
@@ -141,14 +141,14 @@ impl Store {
                 self.record_breach(&mut locked, &actor, proposal, &refusal, switches, now);
                 Err(StoreError::Refused(refusal))
             }
-            // The person is there to look at it.
+            // A person called, and can look at the problem.
             Err(StoreError::Changed { .. }) if actor.is_human() => Err(StoreError::Changed { again: false }),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether the change would be made now. Asks under the lock, as `commit` does, and changes nothing but the record of a
-    /// rule breach.
+    /// Checks under the lock, as `commit` does, whether the change would be made now. Writes nothing, except
+    /// the record of a rule breach.
     pub fn ask(&self, proposal: &Proposal<'_>, now: &Stamp) -> Result<(), StoreError> {
         let mut locked = self.lock_and_read(proposal.credentials, now)?;
         let actor = locked.decoded.board.identify(proposal.credentials)?;
@@ -163,7 +163,7 @@ impl Store {
         }
     }
 
-    /// Puts a rule breach (Tier 0) on record. The refusal stands whether or not that could be written.
+    /// Records a rule breach (Tier 0). The refusal stands even if the record cannot be written.
     fn record_breach(
         &self,
         locked: &mut Locked,
@@ -197,7 +197,7 @@ impl Store {
         Ok(World { switches, archived })
     }
 
-    /// Steps 1 and 2. A person's command applies or refuses the edits that wait.
+    /// Steps 1 and 2. A person's command applies or refuses the pending edits.
     pub(super) fn lock_and_read(&self, who: &Credentials, now: &Stamp) -> Result<Locked, StoreError> {
         let mut locked = self.lock_without_settling(who, now)?;
         if !locked.decoded.board.rest.pending_edits.is_empty()
@@ -208,12 +208,12 @@ impl Store {
         Ok(locked)
     }
 
-    /// Applies or refuses what was edited by hand, if a person calls; otherwise sets it aside.
+    /// Applies or refuses edits by hand if a person calls; otherwise sets them aside.
     pub fn settle_edits(&self, who: &Credentials, now: &Stamp) -> Result<(), StoreError> {
         self.lock_and_read(who, now).map(|_| ())
     }
 
-    /// The same, and edits that wait go on waiting.
+    /// The same, but pending edits stay pending.
     pub(super) fn lock_without_settling(&self, who: &Credentials, now: &Stamp) -> Result<Locked, StoreError> {
         if !self.dir().is_dir() {
             return Err(self.missing());
@@ -223,7 +223,7 @@ impl Store {
         crash::point("commit.1");
         let witnessed = self.witnessed_length();
         let (found, identity) = self.load_when_saved()?;
-        // A board of another version is not touched, and neither is what stands beside it.
+        // A board of another version is not changed, and neither are the files beside it.
         if let Found::Bad { why: why @ (StateError::Older(_) | StateError::Newer(_)), .. } = &found {
             lock.withdraw();
             return Err(invalid(why));
@@ -254,7 +254,7 @@ impl Store {
         Ok(locked)
     }
 
-    /// Steps 3 to 8. Afterwards the board of `locked` is the published one, without the text it was read from.
+    /// Steps 3 to 8. Afterwards `locked` has the published board, without the text it was read from.
     pub(super) fn change(
         &self,
         locked: &mut Locked,
@@ -275,7 +275,7 @@ impl Store {
         // 4
         let broken = violations(&locked.decoded.board);
         if !broken.is_empty() {
-            // Rare, so the former board is read once more rather than kept beside every change.
+            // Rare: reading the former board again is cheaper than keeping it for every change.
             let mut former =
                 Decoded::new(locked.decoded.text().as_bytes().to_vec()).map_err(|why| invalid(&why))?;
             former.load(&needs).map_err(|why| invalid(&why))?;
@@ -286,7 +286,7 @@ impl Store {
             }
         }
         crash::point("commit.4");
-        // Switches stopped nothing, or we would not be here: a replay needs only the archive.
+        // The switches stopped nothing, or this line would not be reached: a replay needs only the archive.
         let world = World { switches: Switches::default(), archived: world.archived };
         let written = self.publish(locked, actor, proposal, world, now)?;
         Ok((outcome, written))
@@ -324,9 +324,9 @@ impl Store {
         let state = content.under(revision, &board.journal).map_err(cannot_write)?;
         let size = state.pieces().map(|piece| piece.len() as u64).sum();
         check_size(locked.decoded.text().len() as u64, size)?;
-        // 5. Whoever removed the lock file let others in: their records must not be written over.
+        // 5. If the lock file was removed, other processes got in: their records must not be overwritten.
         self.check_unchanged(locked, &self.layout().state())?;
-        // Before the log is synced, so that on most file systems that sync makes the renaming durable too.
+        // Before the log is synced: on most file systems that sync makes the rename durable too.
         let room = self.make_room(revision - 1, locked.decoded.text().len() as u64);
         if let Err(error) = locked.log.append(&line) {
             room.give_up();
@@ -390,21 +390,22 @@ impl Store {
         }
     }
 
-    /// Writes the very first board. The caller has made the directories and holds no lock.
+    /// Writes the first board. The caller has made the directories and holds no lock.
     pub fn create(&self, init: Transition, now: &Stamp) -> Result<Board, StoreError> {
         let mut lock = self.lock(now)?;
         if fs::symlink_metadata(self.layout().state()).is_ok()
             || (fs::symlink_metadata(self.layout().log()).is_ok() && !self.is_unfinished())
         {
-            return Err(Refusal::new(crate::board::Code::BoardExists, "there is a board already").into());
+            return Err(
+                Refusal::new(crate::board::Code::BoardExists, "this repository already has a board").into()
+            );
         }
         let board = self.write_first(init, now, ["init.image", "init.log", "init.state"], || Ok(()))?;
         lock.raise_mark(board.revision);
         Ok(board)
     }
 
-    /// The first record, its image and its board. `ready` is asked before anything that
-    /// stands there is replaced.
+    /// Writes the first record, its image and its board. Calls `ready` before it replaces any existing file.
     pub(super) fn write_first(
         &self,
         init: Transition,
@@ -441,7 +442,7 @@ impl Store {
         ready()?;
         let log = self.layout().log();
         super::files::replace(&log, line.as_bytes())?;
-        // The directory itself, in the one above it.
+        // The directory's own entry, in its parent.
         super::files::sync_parent(self.dir())?;
         crash::point(logged);
         ready()?;
@@ -451,8 +452,8 @@ impl Store {
         Ok(decoded.into_board())
     }
 
-    /// Whether an `init` died here before it made a board: no state, nothing ever published, and in log and images
-    /// nothing beyond the first record.
+    /// Whether an `init` died here before it made a board: no state, nothing ever published, and in log and
+    /// images nothing after the first record.
     pub fn is_unfinished(&self) -> bool {
         let layout = self.layout();
         let gone = |path: PathBuf| matches!(fs::symlink_metadata(path), Err(error) if error.kind() == std::io::ErrorKind::NotFound);
@@ -460,7 +461,7 @@ impl Store {
             Ok((bytes, _)) => bytes.iter().filter(|byte| **byte == b'\n').count() <= 1,
             Err(error) => error.kind() == std::io::ErrorKind::NotFound,
         };
-        // Whoever began has taken the lock; without it these are remains of something else.
+        // That `init` acquired the lock first; without a lock file these files come from something else.
         gone(layout.state())
             && !gone(layout.lock())
             && super::lock::LockNote::read(&layout.lock()).revision == 0
@@ -469,8 +470,8 @@ impl Store {
     }
 }
 
-/// A board that readers would refuse is not written. Bookkeeping has a reserve: what was begun can be ended, and a board that
-/// does not grow can always be written.
+/// Refuses to write a board that readers would refuse as too large. Bookkeeping has a reserve: started work can
+/// be finished, and a board that does not grow can always be written.
 fn check_size(former: u64, new: u64) -> Result<(), StoreError> {
     let limit = largest_state();
     let most = if new.saturating_sub(former) > BOOKKEEPING { limit - limit / 8 } else { limit };

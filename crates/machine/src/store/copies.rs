@@ -1,5 +1,5 @@
-//! The files below the common git directory in which board, journal and archive are kept a second time. When they are written
-//! and what they are compared with is said in `witness`.
+//! The second copies of board, journal and archive, below the common git directory. `witness` says when they
+//! are written and what they are compared with.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,12 +14,12 @@ use super::files::{beside, make_private_dir, read_at_most, read_whole, replace};
 use super::layout::Layout;
 use super::lock::open_no_follow;
 
-/// A journal grows for as long as the board is used; only memory bounds it.
+/// A journal grows as long as the board is used; only memory limits it.
 pub(super) const LARGEST_LOG: u64 = 1 << 40;
-/// How much of a journal's end is read at first to find its last record.
+/// How much of a journal's end is read first to find its last record.
 const TAIL: u64 = 64 * 1024;
 
-/// Where the copies are.
+/// The directory of the copies.
 #[derive(Debug, Clone)]
 pub(super) struct Witness {
     pub(super) dir: PathBuf,
@@ -42,7 +42,7 @@ impl Witness {
         self.dir.join("archive")
     }
 
-    /// How long the copy of the journal is; 0 if there is none.
+    /// The length of the journal's copy; 0 if there is none.
     pub fn length(&self) -> u64 {
         fs::symlink_metadata(self.log()).map_or(0, |meta| if meta.is_file() { meta.len() } else { 0 })
     }
@@ -57,7 +57,7 @@ impl Witness {
             file.seek(SeekFrom::Start(from)).ok()?;
             (&mut file).take(length - from).read_to_end(&mut bytes).ok()?;
             let text = String::from_utf8_lossy(&bytes);
-            // A record that a process died over is no record yet.
+            // A half-written record of a process that died does not count.
             let whole = &text[..text.rfind('\n')? + 1];
             match whole.trim_end_matches('\n').rfind('\n') {
                 Some(at) => return Record::parse(&whole[at + 1..], 1).ok().map(|record| record.revision),
@@ -67,10 +67,10 @@ impl Witness {
         }
     }
 
-    /// Makes the copies follow a board that was just published; `line` is its record. What fails here is made up for by the
-    /// next commit.
+    /// Updates the copies after a board was published; `line` is its record. If this fails, the next commit
+    /// catches up.
     pub fn follow(&self, layout: &Layout, journal: &JournalMark, line: &str) {
-        // A directory of liza's own, or none yet: a link in its place leads elsewhere.
+        // Only a directory of liza's own, or none yet: a link here would lead elsewhere.
         if fs::symlink_metadata(&self.dir).is_ok_and(|meta| !meta.is_dir()) {
             return;
         }
@@ -80,7 +80,7 @@ impl Witness {
 
     pub fn follow_log(&self, layout: &Layout, journal: &JournalMark, line: &str) -> io::Result<()> {
         let path = self.log();
-        // An agent may have put a link or a pipe there: it is neither followed nor waited for.
+        // An agent may have put a link or a pipe here: liza neither follows the link nor waits for the pipe.
         let open = || open_no_follow(&path, OpenOptions::new().append(true).create(true).mode(0o600));
         let mut copy = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -93,7 +93,7 @@ impl Witness {
         if length + line.len() as u64 == journal.length {
             return copy.write_all(line.as_bytes());
         }
-        // The copy lags behind, or the journal was begun anew.
+        // The copy lags behind, or the journal was started again.
         let start = |path: &Path| {
             let file = open_no_follow(path, OpenOptions::new().read(true))?;
             read_at_most(&file, journal.length, journal.length + 1)
@@ -107,7 +107,7 @@ impl Witness {
         }
     }
 
-    /// A second link, or a copy where links are not possible.
+    /// Makes a second link, or a copy where the file system has no links.
     pub fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         let temp = beside(to);
         let _ = fs::remove_file(&temp);
@@ -116,15 +116,15 @@ impl Witness {
             return replace(to, &bytes).map_err(io::Error::other);
         }
         let renamed = fs::rename(&temp, to);
-        // Two links to one file: such a rename does nothing.
+        // Both names are links to one file: such a rename does nothing.
         let _ = fs::remove_file(&temp);
         renamed
     }
 
-    /// The whole records of the copy, checked as a chain, and their text.
+    /// The complete records of the copy, checked as a chain, and their text.
     pub fn records(&self) -> Result<(String, Vec<Record>), StoreError> {
         let path = self.log();
-        let (bytes, _) = read_whole(&path, LARGEST_LOG).doing("read", &path)?;
+        let bytes = read_records(&path).doing("read", &path)?;
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
         let records = read_chain(&text, NO_RECORD.to_owned()).map_err(|error| StoreError::Invalid {
@@ -132,5 +132,22 @@ impl Witness {
             hint: "restore .liza from a backup; task branches and refs in git are untouched".to_owned(),
         })?;
         Ok((text, records))
+    }
+}
+
+/// The bytes of a journal. No record has a zero byte: a file that is large without holding anything ends here at its first.
+fn read_records(path: &Path) -> io::Result<Vec<u8>> {
+    const PIECE: u64 = 1024 * 1024;
+    let mut file = open_no_follow(path, OpenOptions::new().read(true))?;
+    let mut bytes = Vec::new();
+    loop {
+        let before = bytes.len();
+        (&mut file).take(PIECE).read_to_end(&mut bytes)?;
+        if memchr::memchr(0, &bytes[before..]).is_some() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it holds what liza never wrote there"));
+        }
+        if bytes.len() == before {
+            return Ok(bytes);
+        }
     }
 }

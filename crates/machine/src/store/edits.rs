@@ -1,5 +1,5 @@
-//! Files that somebody else wrote where the board should be: kept, then adopted, or refused and replaced by the last
-//! good board. Nothing a person wrote is lost, and nothing is overwritten in silence.
+//! Files that another program wrote in place of the board: kept, then adopted, or refused and replaced by the
+//! last good board. Nothing a person wrote is lost or silently overwritten.
 
 use std::path::{Path, PathBuf};
 
@@ -22,8 +22,8 @@ use super::lock::BoardLock;
 use super::log_file::LogFile;
 use super::read::{LARGEST_STATE, invalid};
 
-/// How the names of kept files begin: whatever stood in place of the board, edits that were refused, and those of them
-/// that a person has seen.
+/// Name prefixes of kept files: files found in place of the board, refused edits, and refused edits that a
+/// person has seen.
 const KEPT: &str = "state-";
 pub(super) const REFUSED: &str = "refused-";
 pub(super) const SEEN: &str = "seen-";
@@ -56,7 +56,7 @@ impl Store {
         })
     }
 
-    /// Puts the last good board back in place. Returns why the command cannot go on.
+    /// Restores the last good board. Returns the error that ends this command.
     pub(super) fn undo_rollback(&self, found: &Decoded, mark: u64, now: &Stamp) -> StoreError {
         let kept = match self.keep_edit(found.text().as_bytes(), now) {
             Ok(kept) => kept,
@@ -77,8 +77,8 @@ impl Store {
         }
     }
 
-    /// Deals with a file that liza did not write. A person's command applies or refuses it; every other one sets it aside, and
-    /// goes on from the last good board.
+    /// Handles a file that liza did not write. A person's command applies or refuses it; every other command
+    /// sets it aside and continues from the last good board.
     pub(super) fn take_edit(
         &self,
         lock: BoardLock,
@@ -88,12 +88,12 @@ impl Store {
         who: &Credentials,
         now: &Stamp,
     ) -> Result<Locked, StoreError> {
-        // Before anything is kept: without a good board nothing can be done about the edit.
+        // First of all: without a good board liza can do nothing about the edit.
         let good = self.last_good(lock.mark())?;
         let edited = self.read_edit(bytes, &good, now)?;
         let decoded = edited.good.clone();
         let text = decoded.text().to_owned();
-        // What stands there may be an agent's own doing; only a person can mean it.
+        // The file may be an agent's work; only a person may decide about it.
         let settles = self.settles_edits(&decoded.board, who);
         let at_work = agents_at_work(&decoded.board, now);
         let mut locked =
@@ -103,7 +103,7 @@ impl Store {
                 let kept = self.keep_edit(bytes, now)?;
                 locked.log.settle(self, &locked.decoded.board, locked.lock.mark())?;
                 replace(&self.layout().state(), text.as_bytes())?;
-                self.tell_later(format!(
+                self.queue_message(format!(
                     "state.yaml was reformatted by hand; its layout is restored (a copy is kept as {})",
                     kept.display()
                 ));
@@ -123,7 +123,7 @@ impl Store {
                     }
                     other => other?,
                 }
-                self.tell_later(applied_words(&kept, &changes));
+                self.queue_message(applied_words(&kept, &changes));
             }
             judged => {
                 locked.log.settle(self, &locked.decoded.board, locked.lock.mark())?;
@@ -136,7 +136,7 @@ impl Store {
         Ok(locked)
     }
 
-    /// Commits a change of liza's own inside a locked command, which then goes on with the board that came of it.
+    /// Commits a change of liza's own inside a locked command, which then continues with the resulting board.
     pub(super) fn change_locked(
         &self,
         locked: &mut Locked,
@@ -157,11 +157,11 @@ impl Store {
             }
         };
         self.read_again(locked, text)?;
-        // From here on this is the board that the log has to lead to.
+        // From here on the log has to lead to this board.
         locked.log.settle(self, &locked.decoded.board, locked.lock.mark()).map(|_| ())
     }
 
-    /// What stands in place of the board now is this text, written by liza.
+    /// Makes `locked` hold this text, which liza has just written in place of the board.
     fn read_again(&self, locked: &mut Locked, text: String) -> Result<(), StoreError> {
         let state = self.layout().state();
         locked.decoded = Decoded::new(text.into_bytes()).map_err(|why| invalid(&why))?;
@@ -170,13 +170,14 @@ impl Store {
         Ok(())
     }
 
-    /// The board that an edited file is compared with, as the journal has it. The mark may be behind after a power cut; then it
-    /// is the newest board the log knows.
+    /// The board that an edited file is compared with, as the journal has it. After a power cut the mark may
+    /// lag; then it is the newest board of the log.
     pub(super) fn last_good(&self, mark: u64) -> Result<Decoded, StoreError> {
         self.rebuild_from(Some(mark), |image| self.is_on_record(image)).or_else(|_| self.rebuild_published())
     }
 
-    /// Reads an edited file, and judges it by the board that it was made from: agents go on while a person types.
+    /// Reads an edited file and compares it with the board it was made from: agents continue while a person
+    /// types.
     pub(super) fn read_edit(&self, bytes: &[u8], good: &Decoded, now: &Stamp) -> Result<Edit, StoreError> {
         let mut good = good.clone();
         good.load(&Needs::Everything).map_err(|why| invalid(&why))?;
@@ -203,8 +204,8 @@ impl Store {
         Ok(Edit { base: base.revision, base_text, good, notes, judged })
     }
 
-    /// The board that this one was made from, whole: the one of the revision that it names, as far as that was published and can
-    /// be made again; otherwise the present one.
+    /// The board that this edit was made from: the published board of the revision it names, if that can be
+    /// made again; otherwise the present one.
     pub(super) fn base_of(&self, edited: &Board, good: &Decoded) -> Decoded {
         if edited.revision < good.board.revision
             && let Some(base) = self.former_board(edited.revision)
@@ -215,7 +216,7 @@ impl Store {
         good.clone()
     }
 
-    /// What a person's next command would make of an edit that nobody has dealt with yet. Changes nothing.
+    /// What a person's next command would do with an edit that is still in place. Changes nothing.
     pub fn judge_edit(&self, now: &Stamp) -> Result<Judged, StoreError> {
         let state = self.layout().state();
         let (bytes, _) = super::files::read_whole(&state, LARGEST_STATE).doing("read", &state)?;
@@ -234,27 +235,27 @@ impl Store {
         })
     }
 
-    /// The board that a kept edit was made from, as far as it is still there.
+    /// The text of the board that a kept edit was made from, if it is still kept.
     pub fn origin_of_edit(&self, edit: &str) -> Option<String> {
         let revision = edit.lines().find_map(|line| line.strip_prefix("revision:"))?.trim().parse().ok()?;
         self.former_board(revision).map(|board| board.text().to_owned())
     }
 
-    /// Edits that were refused and that no person has been seen to look at, oldest first.
+    /// Refused edits that no person has seen yet, oldest first.
     pub fn refused_edits(&self) -> Vec<PathBuf> {
         let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let kept = super::files::paths_in(&self.layout().edits());
         kept.into_iter().filter(|path| name(path).starts_with(REFUSED)).collect()
     }
 
-    /// The same by the names that they had while they waited.
+    /// The same edits by the names they had while they were pending.
     pub fn refused_names(&self) -> Vec<String> {
         let name = |path: PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let names = self.refused_edits().into_iter().map(name);
         names.filter_map(|name| name.strip_prefix(REFUSED).map(ToOwned::to_owned)).collect()
     }
 
-    /// A person goes on, and has thereby seen them. They stay, under another name.
+    /// Marks refused edits as seen, because a person has resumed work. The files stay, under another name.
     pub fn refused_edits_seen(&self) -> Result<(), StoreError> {
         for path in self.refused_edits() {
             rename_start(&path, REFUSED, SEEN)?;
@@ -288,18 +289,18 @@ impl Store {
 
 /// An edited file, compared with the board that it was made from.
 pub(super) struct Edit {
-    /// The revision of that board.
+    /// The revision of the board it was made from.
     pub base: u64,
-    /// Its text, to be kept with an edit that waits.
+    /// That board's text, kept with a pending edit.
     pub base_text: String,
     /// The last good board, whole.
     pub good: Decoded,
-    /// What was typed into `human_notes`.
+    /// The notes a person typed into `human_notes`.
     pub notes: Vec<TypedNote>,
     pub judged: Judged,
 }
 
-/// An edit that was found in place of the board.
+/// An edit found in place of the board.
 pub(super) struct Found<'e> {
     pub bytes: &'e [u8],
     pub base: u64,
@@ -309,11 +310,11 @@ pub(super) struct Found<'e> {
     pub at_work: Vec<AgentId>,
 }
 
-/// What becomes of an edit.
+/// The decision about an edit.
 pub enum Judged {
-    /// Empty, if only comments or layout differ.
+    /// Can be applied; empty if only comments or layout differ.
     Adoptable(AdoptEdit),
-    /// Everything that is wrong with it, and what is dropped along with that.
+    /// Everything that is wrong with the edit, and the correct changes dropped with it.
     Refused(String),
 }
 
@@ -356,7 +357,7 @@ pub(super) fn judge(
     Judged::Refused(wrong.join("; "))
 }
 
-/// Agents that may have written the file: their runners live, or did within the time of a lease.
+/// Agents that may have written the file: their runners run now, or ran within the last lease time.
 pub(super) fn agents_at_work(board: &Board, now: &Stamp) -> Vec<AgentId> {
     let lease = i64::try_from(board.config().lease_seconds).unwrap_or(i64::MAX);
     let at_work = |agent: &&Agent| {
@@ -367,14 +368,14 @@ pub(super) fn agents_at_work(board: &Board, now: &Stamp) -> Vec<AgentId> {
     board.rest.agents.iter().filter(|(_, agent)| at_work(agent)).map(|(id, _)| id.clone()).collect()
 }
 
-/// What a person reads of an edit that a command has applied.
+/// The message to the person whose edit a command has applied.
 pub(super) fn applied_words(kept: &Path, changes: &[String]) -> String {
     let mut lines = vec![format!("an edit of state.yaml by hand was adopted (kept as {}):", kept.display())];
     lines.extend(changes.iter().map(|change| format!("  {change}")));
     lines.join("\n")
 }
 
-/// Why an edit that could be applied is not, unless a person says so.
+/// Why an applicable edit waits until a person decides.
 pub(super) fn held_words(changes: &[String], at_work: &[AgentId]) -> String {
     let agents: Vec<&str> = at_work.iter().map(AgentId::as_str).collect();
     format!(

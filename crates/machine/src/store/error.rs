@@ -1,4 +1,4 @@
-//! What can go wrong under `.liza`, told apart by what it means for the caller.
+//! What can go wrong under `.liza`, by what it means for the caller.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,31 +9,32 @@ use crate::board::{Refusal, Violation};
 
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// A rule said no; nothing changed.
+    /// A rule refused the change; nothing changed.
     #[error("{0}")]
     Refused(Box<Refusal>),
-    /// The lock was not to be had in time.
+    /// The lock was not released in time.
     #[error("{what} is locked by {holder}")]
     Busy { what: String, holder: String, waited_seconds: u64 },
     /// There is no board here.
     #[error("there is no board in {0}")]
     Missing(PathBuf),
-    /// What is there cannot be trusted; nothing was changed by this command.
+    /// The files cannot be trusted; this command changed nothing.
     #[error("{message}")]
     Invalid { message: String, hint: String },
-    /// Another program wrote the board, or replaced its lock, while this command ran; nothing was changed.
+    /// Another program wrote the board, or replaced its lock, while this command ran; this command changed
+    /// nothing.
     #[error("state.yaml or its lock was changed by another program while this command ran")]
     Changed { again: bool },
-    /// Written by another version: this one reads it and never writes it.
+    /// Written by another version: this version reads it and never writes it.
     #[error("{message}")]
     OtherVersion { newer: bool, message: String, hint: String },
     /// Nothing changed.
     #[error("cannot {doing} {path}: {source}", path = path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
-    /// The change is made; whether it survives a power cut is not known.
+    /// The change is made; whether it survives a power cut is unknown.
     #[error("the change is committed as revision {revision}, but syncing {path} failed: {source}", path = path.display())]
     DurabilityUnknown { revision: u64, path: PathBuf, source: io::Error },
-    /// The rules let through what breaks the board: a bug in liza. Nothing was written.
+    /// The rules allowed a change that breaks the board: a bug in liza. Nothing was written.
     #[error("this change would break the board: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Bug(Vec<Violation>),
 }
@@ -44,7 +45,7 @@ impl From<Refusal> for StoreError {
     }
 }
 
-/// Says what was being done to which file.
+/// Adds to an error what liza was doing to which file.
 pub trait IoContext<T> {
     fn doing(self, doing: &'static str, path: &Path) -> Result<T, StoreError>;
 }
@@ -62,7 +63,7 @@ impl<T> IoContext<T> for rustix::io::Result<T> {
 }
 
 impl StoreError {
-    /// An old board, its journal and its lock were put in place together.
+    /// An older board, its journal and its lock were put in place together.
     pub(super) fn put_back(revision: u64, above: u64) -> Self {
         Self::Invalid {
             message: format!(

@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Files that exist completely or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -8,7 +8,7 @@ use std::path::Path;
 use super::error::{IoContext, StoreError};
 use super::lock::open_no_follow;
 
-/// Makes a directory only its owner may enter; one that is there is left alone.
+/// Makes a directory that only its owner may enter; an existing one is left alone.
 pub fn make_private_dir(path: &Path) -> Result<(), StoreError> {
     match fs::DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
@@ -21,12 +21,12 @@ pub fn make_private_dirs(path: &Path) -> Result<(), StoreError> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).doing("make the directory", path)
 }
 
-/// A new file beside the place it is meant for, written and synced. Removed again if that fails.
+/// Writes and syncs a new file beside its final path. Removes the file again if that fails.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     write_all_new(path, [bytes])
 }
 
-/// As [`write_new`], of a text that is nowhere in one piece.
+/// As [`write_new`], for a text given in pieces.
 pub fn write_new_pieces<'t>(path: &Path, pieces: impl Iterator<Item = &'t str>) -> Result<(), StoreError> {
     write_all_new(path, pieces.map(str::as_bytes))
 }
@@ -37,8 +37,8 @@ fn write_all_new<'b>(path: &Path, pieces: impl IntoIterator<Item = &'b [u8]>) ->
     write_synced(&file, path, pieces, 0)
 }
 
-/// Writes a text over the `former` bytes that an open file of ours holds, and syncs it. The file at `path` is removed if that
-/// fails.
+/// Overwrites the `former` bytes of an open file of liza's own, and syncs it. Removes the file at `path` if
+/// that fails.
 pub fn write_over_pieces<'t>(
     file: &File,
     path: &Path,
@@ -68,14 +68,14 @@ fn write_synced<'b>(
         .doing("write", path)
         .and_then(|()| file.sync_all().doing("sync", path));
     if written.is_err() {
-        // A descriptor whose sync failed may lie the second time; the file is thrown away, never synced again.
+        // After a failed sync a second one may falsely succeed; the file is discarded, never synced again.
         let _ = fs::remove_file(path);
     }
     written
 }
 
-/// Puts a file where there is none, whole from the first moment anybody sees it. False, and nothing done, if something
-/// is there already.
+/// Makes a new file that is complete from the moment it is visible. Returns false and does nothing if the path
+/// exists.
 pub fn publish_new(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
     let temp = beside(path);
     let _ = fs::remove_file(&temp);
@@ -84,7 +84,7 @@ pub fn publish_new(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
     let _ = fs::remove_file(&temp);
     let made = match linked {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            // A file system without links: for a moment it is there without its text.
+            // A file system without links: for a moment the file exists without its text.
             match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
                 Ok(mut file) => {
                     file.write_all(bytes).and_then(|()| file.sync_all()).doing("write", path).map(|()| true)
@@ -101,7 +101,7 @@ pub fn publish_new(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
     Ok(made)
 }
 
-/// The name of a temporary file beside `path`; one of this process only.
+/// The name of a temporary file beside `path`, used by this process only.
 pub fn beside(path: &Path) -> std::path::PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
@@ -119,7 +119,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     sync_parent(path)
 }
 
-/// As [`replace`], for a file that can be made again at any time: whole whenever it is read, but perhaps gone after a crash.
+/// As [`replace`], for a file that can be made again at any time: always complete, but perhaps lost in a crash.
 pub fn replace_disposable(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let temp = beside(path);
     let _ = fs::remove_file(&temp);
@@ -129,8 +129,8 @@ pub fn replace_disposable(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     replaced
 }
 
-/// As [`replace_disposable`], with what `write` puts into the new file. Whoever calls it keeps all others from this path meanwhile,
-/// so the file beside it has one name, and is there only if a writer died.
+/// As [`replace_disposable`], with what `write` puts into the new file. The caller must exclude all other
+/// writers of this path: the temporary file has a fixed name and is left over only if a writer died.
 pub fn replace_disposable_by(
     path: &Path,
     write: impl FnOnce(&File) -> std::io::Result<()>,
@@ -148,17 +148,17 @@ pub fn replace_disposable_by(
     let new = new.doing("create", &temp)?;
     let replaced =
         write(&new).and_then(|()| crate::host::place::exchange_files(&temp, path)).doing("replace", path);
-    // It is the former file now, or what could not be written.
+    // This name now holds the former file, or the text that could not be written.
     let _ = fs::remove_file(&temp);
     replaced
 }
 
-/// As [`replace`], for a file that is not ours alone: it keeps the rights it has.
+/// As [`replace`], for a file that other programs use too: it keeps its permissions.
 pub fn replace_shared(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let rights = fs::metadata(path).map(|meta| meta.permissions());
     replace(path, bytes)?;
     let rights = rights.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    fs::set_permissions(path, rights).doing("set the rights of", path)
+    fs::set_permissions(path, rights).doing("set the permissions of", path)
 }
 
 pub fn sync_dir(path: &Path) -> std::io::Result<()> {
@@ -170,18 +170,18 @@ pub fn sync_parent(path: &Path) -> Result<(), StoreError> {
     sync_dir(parent).doing("sync", parent)
 }
 
-/// Which bytes a path stood for when it was read; renames, edits and replacements change it.
+/// Identifies the bytes that a path had when it was read; renames, edits and replacements change it.
 #[derive(Debug, Clone)]
 pub struct FileIdentity {
     device: u64,
     inode: u64,
     size: u64,
     modified: (i64, i64),
-    /// Of anything about it; unlike `modified`, no program can set it.
+    /// The time of the last change of anything; unlike `modified`, no program can set it.
     changed: (i64, i64),
 }
 
-/// A link to the file changes only the time of change, which is left out for that reason.
+/// Ignores the time of change, because making a link to the file changes that time.
 impl PartialEq for FileIdentity {
     fn eq(&self, other: &Self) -> bool {
         let of = |one: &Self| (one.device, one.inode, one.size, one.modified);
@@ -206,26 +206,26 @@ impl FileIdentity {
         fs::symlink_metadata(path).map(|meta| Self::of(&meta))
     }
 
-    /// Whether nothing was done to the file since, not even a link.
+    /// Whether nothing was done to the file since, not even a link made.
     pub fn is_untouched_since(&self, earlier: &Self) -> bool {
         self == earlier && self.changed == earlier.changed
     }
 
-    /// Whether anything done to the file at `now`, by [`file_clock`], or later is sure to give it another time of change.
-    /// File systems that know only seconds are never sure.
+    /// Whether any change of the file at `now`, by [`file_clock`], or later is sure to give it another time of
+    /// change. File systems with whole seconds are never sure.
     pub fn is_settled(&self, now: (i64, i64)) -> bool {
         self.changed.1 != 0 && now > self.changed
     }
 }
 
-/// The time that a file changed now would get: the kernel's clock for files ticks every few milliseconds.
+/// The time that a file changed now would get: the kernel's file clock ticks every few milliseconds.
 pub fn file_clock() -> (i64, i64) {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::RealtimeCoarse;
     #[cfg(not(target_os = "linux"))]
     let clock = rustix::time::ClockId::Realtime;
     let now = rustix::time::clock_gettime(clock);
-    // Elsewhere the tick is not known.
+    // On other systems the tick is unknown.
     let margin = if cfg!(target_os = "linux") { 0 } else { 1 };
     (now.tv_sec - margin, now.tv_nsec)
 }
@@ -244,12 +244,12 @@ pub fn read_whole(path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, FileIden
     Ok((bytes, FileIdentity::of(&meta)))
 }
 
-/// The bytes of a file from here on, at most so many, in one read if it is as long as expected.
+/// The bytes of a file from the current position, at most `most`, in one read if it has the expected length.
 pub(super) fn read_at_most(file: &File, expected: u64, most: u64) -> std::io::Result<Vec<u8>> {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let mut bytes = Vec::with_capacity(size(expected.min(most)).saturating_add(1));
     while bytes.len() < size(most) {
-        // One byte more than expected shows that the file has ended.
+        // One byte more than expected shows the end of the file.
         if bytes.len() == bytes.capacity() {
             bytes.reserve(64 * 1024);
         }
@@ -262,7 +262,7 @@ pub(super) fn read_at_most(file: &File, expected: u64, most: u64) -> std::io::Re
     Ok(bytes)
 }
 
-/// Refuses a directory that others could write into or that is not ours.
+/// Refuses a directory that other users can write into or that belongs to another user.
 pub fn check_private(dir: &Path) -> Result<(), StoreError> {
     let meta = fs::symlink_metadata(dir).doing("look at", dir)?;
     let wrong = |message: String, hint: &str| {
@@ -280,14 +280,14 @@ pub fn check_private(dir: &Path) -> Result<(), StoreError> {
     }
     if meta.mode() & 0o022 != 0 {
         return wrong(
-            format!("others may write into it (mode {:o})", meta.mode() & 0o777),
-            "take that right away: `chmod go-w` on it",
+            format!("other users may write into it (mode {:o})", meta.mode() & 0o777),
+            "remove that permission: `chmod go-w` on it",
         );
     }
     Ok(())
 }
 
-/// As [`write_new`], for one of many files that [`sync_all_files`] makes durable together.
+/// As [`write_new`], for one of many files that [`sync_all_files`] syncs together.
 pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut file =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).doing("create", path)?;
@@ -296,7 +296,7 @@ pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     })
 }
 
-/// Makes everything written on the file system of `dir` durable.
+/// Syncs everything written on the file system of `dir`.
 pub fn sync_all_files(dir: &Path) -> Result<(), StoreError> {
     let open = File::open(dir).doing("open", dir)?;
     #[cfg(target_os = "linux")]
@@ -309,7 +309,7 @@ pub fn sync_all_files(dir: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What is in a directory, sorted; nothing if it cannot be told.
+/// The entries of a directory, sorted; none if it cannot be read.
 pub fn paths_in(dir: &Path) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut paths: Vec<std::path::PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -317,7 +317,7 @@ pub fn paths_in(dir: &Path) -> Vec<std::path::PathBuf> {
     paths
 }
 
-/// The names in a directory, sorted; none if it is not there.
+/// The names in a directory, sorted; none if it does not exist.
 pub(super) fn names_in(dir: &Path) -> std::io::Result<Vec<String>> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -330,7 +330,7 @@ pub(super) fn names_in(dir: &Path) -> std::io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Whether something else stands where a "file" or a "directory" is wanted.
+/// Whether the path exists and is not the wanted "file" or "directory".
 pub(super) fn is_odd((path, wanted): &(std::path::PathBuf, &str)) -> bool {
     fs::symlink_metadata(path)
         .is_ok_and(|meta| if *wanted == "file" { !meta.is_file() } else { !meta.is_dir() })

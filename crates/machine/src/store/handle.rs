@@ -17,31 +17,32 @@ use super::layout::{DIRECTORY, Layout};
 use super::lock::{BoardLock, LockNote};
 use super::read::LastRead;
 
-/// How long a command waits for the lock unless `LIZA_LOCK_TIMEOUT` says otherwise.
+/// How long a command waits for the lock unless `LIZA_LOCK_TIMEOUT` is set.
 const PATIENCE_SECONDS: u64 = 10;
 
 #[derive(Debug, Clone)]
 pub struct Store {
     layout: Layout,
     patience: Duration,
-    /// Whether boards of other versions are read, as far as that goes.
+    /// Whether boards of other versions may be read.
     any_version: bool,
     last_read: LastRead,
-    /// Whether this process supervises agents: then no commit of its own adopts an edit.
+    /// Whether this process supervises agents: then its own commits adopt no edit.
     supervises: std::sync::Arc<std::sync::atomic::AtomicBool>,
-    /// What became of edits by hand, and was not said yet: it is said whatever becomes of the command.
-    untold: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
-    /// Whether the CHECKPOINT switch was set when the switches were looked at last; none before they were.
+    /// Messages about edits by hand that were not shown yet: they are shown even if the command fails.
+    queued_messages: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
+    /// Whether the CHECKPOINT switch was set when this process last read the switches; none before the first
+    /// read.
     pub(super) checkpoint_seen: Arc<Mutex<Option<bool>>>,
-    /// Where copies are kept, for the board of a repository.
+    /// The copies of a repository's board.
     pub(super) witness: Option<Witness>,
 }
 
-/// How long a lock is waited for: what `LIZA_LOCK_TIMEOUT` says, or else `usual`.
+/// How long to wait for a lock: `LIZA_LOCK_TIMEOUT`, or else `usual`.
 pub fn patience_or(usual: Duration) -> Duration {
-    let told = std::env::var("LIZA_LOCK_TIMEOUT").ok().and_then(|text| text.parse::<f64>().ok());
-    let told = told.filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
-    told.map_or(usual, |seconds| Duration::from_secs_f64(seconds.min(3600.0)))
+    let given = std::env::var("LIZA_LOCK_TIMEOUT").ok().and_then(|text| text.parse::<f64>().ok());
+    let given = given.filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+    given.map_or(usual, |seconds| Duration::from_secs_f64(seconds.min(3600.0)))
 }
 
 impl Store {
@@ -52,32 +53,32 @@ impl Store {
             any_version: false,
             last_read: LastRead::default(),
             supervises: std::sync::Arc::default(),
-            untold: std::sync::Arc::default(),
+            queued_messages: std::sync::Arc::default(),
             checkpoint_seen: Arc::default(),
             witness: None,
         }
     }
 
-    /// From here on agents may be at work: an edit of the file is set aside, also by reading, and is not adopted by what this
-    /// process does in a person's name.
+    /// From now on agents may be at work: an edit of the file is set aside, even by a read, and this process
+    /// does not adopt it in a person's name.
     pub fn supervise(&self) {
         self.supervises.store(true, std::sync::atomic::Ordering::Relaxed);
     }
 
-    pub(super) fn tell_later(&self, text: String) {
-        self.untold.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(text);
+    pub(super) fn queue_message(&self, text: String) {
+        self.queued_messages.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(text);
     }
 
-    /// What became of edits by hand since this was asked last.
-    pub fn untold(&self) -> Vec<String> {
-        std::mem::take(&mut *self.untold.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    /// Messages about edits by hand since the last call.
+    pub fn take_messages(&self) -> Vec<String> {
+        std::mem::take(&mut *self.queued_messages.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
     pub(super) fn is_supervising(&self) -> bool {
         self.supervises.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    /// For commands that only read: boards of older and newer versions are shown as well. Writing stays impossible.
+    /// For commands that only read: boards of older and newer versions are shown too. Writing stays impossible.
     pub fn read_any_version(&mut self) {
         self.any_version = true;
     }
@@ -86,12 +87,12 @@ impl Store {
         self.any_version
     }
 
-    /// Where the board of a repository is unless somebody names another place.
+    /// The default path of a repository's board.
     pub fn address_in(root: &Path) -> PathBuf {
         root.join(DIRECTORY)
     }
 
-    /// What `--board` and LIZA_DIR name this board by.
+    /// The path by which `--board` and LIZA_DIR name this board.
     pub fn address(&self) -> &Path {
         self.dir()
     }
@@ -101,19 +102,19 @@ impl Store {
         self.dir().display()
     }
 
-    /// The directory in which something changes whenever the board or a switch does.
+    /// The directory in which an entry changes whenever the board or a switch does.
     pub fn watched_dir(&self) -> &Path {
         self.dir()
     }
 
-    /// Whether a changed entry of that directory is worth a look: not the journal, locks and what is written beside first,
-    /// which change a moment before the board does or have nothing to say.
+    /// Whether a changed entry of that directory can mean a changed board. Not the journal, locks and temporary
+    /// files: they change just before the board or independently of it.
     pub fn is_news(name: &OsStr) -> bool {
         let name = name.as_encoded_bytes();
         !(name.starts_with(b".") || name.ends_with(b".lock") || name == b"log.yaml")
     }
 
-    /// Which file the board is now: another one has another board in it.
+    /// The identity of the board file: another identity means another board.
     pub fn state_identity(&self) -> Option<FileIdentity> {
         FileIdentity::at(&self.layout().state()).ok()
     }
@@ -122,23 +123,23 @@ impl Store {
         self.dir().exists()
     }
 
-    /// Which directory the board is in: another one of its name is another board.
+    /// Device and inode of the board's directory: another directory of the same name is another board.
     pub fn place(&self) -> Option<(u64, u64)> {
         let meta = std::fs::symlink_metadata(self.dir()).ok()?;
         Some((meta.dev(), meta.ino()))
     }
 
-    /// The highest revision that was ever published; 0 if that is not known.
+    /// The highest revision ever published; 0 if unknown.
     pub fn published_revision(&self) -> u64 {
         LockNote::read(&self.layout().lock()).revision
     }
 
-    /// The board's lock, within the patience of this command.
+    /// Acquires the board's lock, waiting at most this command's patience.
     pub fn lock(&self, now: &Stamp) -> Result<BoardLock, StoreError> {
         BoardLock::acquire(&self.layout().lock(), self.patience(), &now.wall.to_string())
     }
 
-    /// There is no board: none was ever made here, or it was removed and its copies are left.
+    /// The error where no board exists: none was ever made, or it was removed and its copies are left.
     pub(super) fn missing(&self) -> StoreError {
         match self.witnessed_revision() {
             None => StoreError::Missing(self.dir().to_owned()),
@@ -157,13 +158,13 @@ impl Store {
         self.layout().directories().iter().try_for_each(|dir| make_private_dir(dir))
     }
 
-    /// Whether nothing of a board is here.
+    /// Whether no file of a board exists here.
     pub fn is_untouched(&self) -> bool {
         let absent = |path: PathBuf| std::fs::symlink_metadata(path).is_err();
         absent(self.layout().state()) && absent(self.layout().log()) && self.image_revisions().is_empty()
     }
 
-    /// A free name beside the board's own.
+    /// An unused name beside the board's directory.
     pub fn name_aside(&self, now: &Stamp) -> PathBuf {
         let name = self.dir().file_name().unwrap_or_default().to_string_lossy();
         let stamp = now.wall.to_string().replace([':', '-'], "");
@@ -178,9 +179,9 @@ impl Store {
         }
     }
 
-    /// Gives the board another name, under its lock. It is no board of this repository any more.
+    /// Renames the board's directory, under its lock. It is no longer the board of this repository.
     pub fn set_aside(&self, lock: BoardLock, aside: &Path) -> Result<(), StoreError> {
-        // Ignores itself and everything beside it: kept, and in nobody's `git status`.
+        // A .gitignore for everything in it: the files are kept, and `git status` does not list them.
         replace(&self.dir().join(".gitignore"), b"*\n")?;
         let beside = self.dir().parent().unwrap_or(self.dir());
         let place = |path: &Path| Place::at(beside, path).doing("rename", path);

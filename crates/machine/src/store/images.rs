@@ -1,12 +1,14 @@
-//! Former boards, each whole, by their revision.
+//! Former boards, each complete, by revision.
 //!
-//! A board that is superseded costs nothing to keep: its file gets a second name. What costs is the file that has to go for
-//! it. Of a large board that is as much as writing the new one, so its file is written over instead: it leaves its name
-//! before the record is appended, and gets the name of the file beside the board.
+//! Keeping a superseded board is free: its file gets a second name. Removing the oldest image for it is not:
+//! for a large board that costs as much as writing the new one. So the file of the removed image is
+//! overwritten: it loses its name before the record is appended, and gets the name of the temporary file beside
+//! the board.
 //!
-//! Written over is only what nobody can still want: a file of our own with no other name, whose old name is durably gone
-//! (after a power cut no image may be half of another board). Whoever reads an image looks afterwards whether it is still
-//! there; a stalled reader of the board itself finds a wrong checksum and reads again.
+//! Only a file that no process can still need is overwritten: liza's own, with no other name, whose old name is
+//! durably gone (after a power cut no image may be half of another board). A reader of an image checks
+//! afterwards that the image still exists; a slow reader of the board itself finds a wrong checksum and reads
+//! again.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::MetadataExt;
@@ -23,21 +25,21 @@ use super::handle::Store;
 use super::lock::open_no_follow;
 use super::read::LARGEST_STATE;
 
-/// How many former boards are kept, as long as they are small.
+/// How many former boards are kept while they are small.
 pub const IMAGES_KEPT: u64 = 64;
 const IMAGES_AT_LEAST: u64 = 4;
 
-/// How much is kept and what is written over.
+/// How much is kept, and which files are overwritten.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
-    /// How much they may take together; the last few are kept whatever they take.
+    /// How many bytes all images may take; the last few are kept regardless.
     bytes: u64,
-    /// Boards of this size, in bytes, are written over the image that goes.
+    /// A board of at least this size, in bytes, overwrites the file of a removed image.
     reused_from: u64,
 }
 
 impl Bounds {
-    /// A debug build may be told by a test to keep few and to write over small ones.
+    /// In a debug build a test may lower both limits.
     fn get() -> Self {
         #[cfg(debug_assertions)]
         if std::env::var_os("LIZA_TEST_FEW_IMAGES").is_some() {
@@ -47,12 +49,12 @@ impl Bounds {
     }
 }
 
-/// The file of an image that went, under the name of the file beside the board; or none.
+/// The file of a removed image, under the name of the temporary file beside the board; or none.
 #[derive(Debug, Default)]
 pub(super) struct Room(Option<PathBuf>);
 
 impl Room {
-    /// Nothing is written there after all.
+    /// Removes the file: nothing will be written into it.
     pub fn give_up(&self) {
         if let Some(temp) = &self.0 {
             let _ = fs::remove_file(temp);
@@ -61,8 +63,8 @@ impl Room {
 }
 
 impl Store {
-    /// Lets images go that are too old, or too much once `former`, of `size` bytes, is one of them. The file of one may be
-    /// written over.
+    /// Removes images that are too old, or too much once `former`, of `size` bytes, becomes an image. Returns a
+    /// file that may be overwritten.
     pub(super) fn make_room(&self, former: u64, size: u64) -> Room {
         let bounds = Bounds::get();
         let mut room = Room::default();
@@ -97,7 +99,7 @@ impl Store {
                         surplus.push(former - age);
                     }
                 }
-                // Those below went before.
+                // The lower revisions were removed before.
                 Err(_) if too_much => break,
                 Err(_) => {}
             }
@@ -106,10 +108,10 @@ impl Store {
         surplus
     }
 
-    /// Writes a board into the file that became free; false, and nothing there, if there is none that may be used.
+    /// Writes a board into the freed file; returns false, leaving no file, if none can be used.
     pub(super) fn write_over(&self, room: &Room, new: &NewState) -> Result<bool, StoreError> {
         let Some(temp) = &room.0 else { return Ok(false) };
-        // Its former name first: the sync of the log has mostly done that already.
+        // First make the loss of its former name durable: the sync of the log has usually done that.
         let opened = sync_dir(&self.layout().images()).and_then(|()| {
             let file = open_no_follow(temp, OpenOptions::new().write(true))?;
             Ok((file.metadata()?, file))
@@ -125,7 +127,8 @@ impl Store {
         }
     }
 
-    /// The superseded board stays as an image: its file, if it is `fit` to be one and still has this identity, or its text.
+    /// Keeps the superseded board as an image: its file, if it is `fit` and still has this identity, or else
+    /// its text.
     pub(super) fn keep_image(
         &self,
         former: u64,
@@ -136,19 +139,20 @@ impl Store {
         let (state, image) = (self.layout().state(), self.layout().image(former));
         make_private_dir(&self.layout().images())?;
         if fit && fs::hard_link(state, &image).is_ok() {
-            // The state may have been replaced since it was read, and then this is not the board of that revision.
+            // If the state was replaced since it was read, its file is not the board of that revision.
             if FileIdentity::at(&image).ok().as_ref() != Some(identity) {
                 let _ = fs::remove_file(&image);
             }
         } else if read_whole(&image, LARGEST_STATE).ok().is_none_or(|(kept, _)| kept != text.as_bytes()) {
-            // `init` or a commit that died keeps the same bytes. Otherwise it was linked to a file that somebody then
-            // edited in place, or links are not to be had here: a copy serves.
+            // `init` or a commit that died has kept the same bytes. Otherwise the image was linked to a file
+            // that was then edited in place, or the file system has no links: write a copy.
             replace(&image, text.as_bytes())?;
         }
         Ok(())
     }
 
-    /// The bytes of an image, as long as it is one: a commit may have written over its file while it was read.
+    /// The bytes of an image, if it still exists after reading: a commit may have overwritten its file
+    /// meanwhile.
     pub(super) fn image_bytes(&self, revision: u64) -> std::io::Result<Vec<u8>> {
         let path = self.layout().image(revision);
         let (bytes, identity) = read_whole(&path, LARGEST_STATE)?;
@@ -159,7 +163,7 @@ impl Store {
     }
 }
 
-/// A file as liza makes it, of this user, that has no other name.
+/// Whether this is a file as liza makes it, of this user, without another name.
 fn is_free(meta: &fs::Metadata) -> bool {
     meta.is_file()
         && meta.nlink() == 1
@@ -173,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// The images that stay of 100 whose sizes are these, newest last, if they may take 1,000 bytes.
+    /// The images kept of 100 with these sizes, newest last, within 1,000 bytes.
     fn kept(size: impl Fn(u64) -> u64) -> Vec<u64> {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Store::new(dir.path());
@@ -193,7 +197,7 @@ mod tests {
         assert_eq!(kept(|_| 10), (37..=100).collect::<Vec<_>>());
         assert_eq!(kept(|_| 100), (91..=100).collect::<Vec<_>>());
         assert_eq!(kept(|_| 10_000), [97, 98, 99, 100]);
-        // What was small before the board grew stays as long as there is room.
+        // Images from before the board grew stay while there is room.
         assert_eq!(kept(|revision| if revision < 98 { 10 } else { 200 }), (58..=100).collect::<Vec<_>>());
     }
 

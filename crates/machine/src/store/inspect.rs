@@ -1,4 +1,4 @@
-//! What `liza doctor` and watchers ask about the board's files without reading the board.
+//! What `liza doctor` and watchers check of the board's files without reading the board.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::lock::LockNote;
 use super::machine::LOCKS;
 use super::read::LARGEST_STATE;
 
-/// What stands where the board's lock should be.
+/// What is at the path of the board's lock.
 pub enum LockState {
     Sound,
     Empty,
@@ -19,26 +19,26 @@ pub enum LockState {
 }
 
 impl Store {
-    /// What tells one board file from the next.
+    /// Identifies the current board file.
     pub fn file_identity(&self) -> Option<FileIdentity> {
         FileIdentity::at(&self.layout().state()).ok()
     }
 
-    /// The text in place of the board, whatever it is.
+    /// The text at the board's path, whatever it is.
     pub fn file_text(&self) -> String {
         let read = read_whole(&self.layout().state(), LARGEST_STATE);
         read.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     }
 
-    /// Whether a file of the board is for its owner alone.
+    /// Whether a file of the board must be readable by its owner only.
     pub fn is_secret(&self, path: &Path) -> bool {
         let layout = self.layout();
         [layout.state(), layout.lock(), layout.log()].iter().any(|secret| path == secret)
             || [layout.images(), layout.edits()].iter().any(|dir| path.parent() == Some(dir))
     }
 
-    /// Links, pipes and the like where a file or a directory should be, and which of the two. The board itself is read, and
-    /// then judged.
+    /// Links, pipes and the like at the path of a file or directory, and which of the two belongs there. The
+    /// board itself is not checked: reading it does that.
     pub fn odd_files(&self) -> Vec<(PathBuf, &'static str)> {
         let layout = self.layout();
         let files = [layout.log(), layout.alerts_log(), layout.alerts_told(), layout.lock_table()];
@@ -47,7 +47,7 @@ impl Store {
         files.chain(dirs).filter(is_odd).collect()
     }
 
-    /// The board's lock file, and what stands there.
+    /// The board's lock file and its state.
     pub fn lock_file(&self) -> (PathBuf, LockState) {
         let path = self.layout().lock();
         let found = match std::fs::symlink_metadata(&path) {
@@ -60,7 +60,7 @@ impl Store {
         (path, found)
     }
 
-    /// What looks like the lock of another program beside the board.
+    /// Files beside the board that look like locks of another program.
     pub fn foreign_locks(&self) -> Vec<PathBuf> {
         let ours = |path: &Path, name: &str| {
             path == self.layout().lock()

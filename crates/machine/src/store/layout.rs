@@ -1,4 +1,4 @@
-//! Every name of the board's files under `.liza`, once. Those of the machine's are in `machine`.
+//! The paths of all the board's files under `.liza`. Those of the machine are in `machine`.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use crate::board::TaskId;
 
 /// The directory of the board, in the root of the main repository.
 pub const DIRECTORY: &str = ".liza";
-/// Where the worktrees are.
+/// The directory of the worktrees.
 pub const WORKTREES: &str = ".worktrees";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,11 +52,11 @@ impl Layout {
     pub fn archive(&self) -> PathBuf {
         self.dir.join("archive")
     }
-    /// Found by the lower-cased id, because ids are compared ignoring case.
+    /// Named by the lower-cased id, because ids are compared ignoring case.
     pub fn archived(&self, id: &TaskId) -> PathBuf {
         self.archive().join(format!("{}.yaml", id.folded()))
     }
-    /// The archived tasks in one file: derived, never the truth.
+    /// All archived tasks in one file: derived, never the truth.
     pub fn archive_index(&self) -> PathBuf {
         self.archive().join(".index")
     }
@@ -64,7 +64,7 @@ impl Layout {
     pub fn graph(&self, id: &str) -> PathBuf {
         self.dir.join("graphs").join(format!("{id}.json"))
     }
-    /// The table of locks as a file: a view. The locks of processes stand beside it as `*.lock`.
+    /// The table of locks as a file: a view. The locks of processes are beside it as `*.lock`.
     pub fn lock_table(&self) -> PathBuf {
         self.dir.join("locks").join("locks.json")
     }
@@ -97,11 +97,11 @@ impl Layout {
     pub fn alerts_log(&self) -> PathBuf {
         self.dir.join("alerts.log")
     }
-    /// Which alerts were told and still hold. Disposable: without it some are told twice.
+    /// Alerts that were sent and still hold. Disposable: without it some are sent twice.
     pub fn alerts_told(&self) -> PathBuf {
         self.dir.join("alerts.told")
     }
-    /// There when a checkpoint has waited for a person for too long.
+    /// Exists when a CHECKPOINT switch has waited too long for a person.
     pub fn escalation(&self) -> PathBuf {
         self.dir.join("ESCALATION")
     }

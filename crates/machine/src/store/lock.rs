@@ -1,8 +1,8 @@
-//! The one lock of the board, and the lesser ones beside it.
+//! The lock of the board, and the lesser locks beside it.
 //!
-//! `state.yaml.lock` is flocked and never replaced, renamed or removed: a lock on a file that is replaced excludes
-//! nobody. The kernel frees it when its holder dies. Anybody may take it with `flock` from a shell. Its text holds the
-//! highest revision ever published and, for messages, who has it.
+//! `state.yaml.lock` is locked with flock and never replaced, renamed or removed: a lock on a replaced file
+//! excludes no process. The kernel releases the lock when its holder dies. A person may acquire it with `flock`
+//! from a shell. The file's text holds the highest revision ever published and, for messages, the holder.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read};
@@ -14,19 +14,20 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::host::progress::{Progress, SILENCE};
+use crate::text::shown_line;
 
 use super::error::{IoContext, StoreError};
 use super::files::read_at_most;
 
-/// The text has this length always, so that it is written over in place and never cut.
+/// The text always has this length, so that it is overwritten in place and never truncated.
 const NOTE_LENGTH: usize = 512;
 
-/// How often a lock is looked at where no thread can wait for it.
+/// How often to try a lock when no thread can wait for it.
 const POLL: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LockNote {
-    /// The highest revision that was ever published.
+    /// The highest revision ever published.
     #[serde(default)]
     pub revision: u64,
     #[serde(default)]
@@ -38,7 +39,7 @@ pub(super) struct LockNote {
 }
 
 impl LockNote {
-    /// What the file says; nothing, if it cannot be read.
+    /// Reads the note; empty if it cannot be read.
     pub fn read(path: &Path) -> Self {
         bytes_in(path).map(|bytes| Self::of_bytes(&bytes)).unwrap_or_default()
     }
@@ -47,7 +48,7 @@ impl LockNote {
         serde_json::from_slice(bytes).unwrap_or_default()
     }
 
-    /// Whether the file says what liza writes there.
+    /// Whether the file holds a note that liza wrote.
     pub fn is_readable(path: &Path) -> bool {
         let mut text = String::new();
         open_no_follow(path, OpenOptions::new().read(true))
@@ -87,12 +88,12 @@ pub struct BoardLock {
     file: File,
     path: PathBuf,
     note: LockNote,
-    /// What the file said before, as far as it could be read.
+    /// The file's text before this process wrote to it, if readable.
     former: Option<Vec<u8>>,
 }
 
 impl BoardLock {
-    /// Waits at most `patience`, then says who has it.
+    /// Waits at most `patience`, then fails with the name of the holder.
     pub(super) fn acquire(path: &Path, patience: Duration, since: &str) -> Result<Self, StoreError> {
         loop {
             let file = open_no_follow(
@@ -101,7 +102,7 @@ impl BoardLock {
             )
             .doing("open", path)?;
             let file = lock_within(file, path, patience)?;
-            // A file that was removed or replaced while we waited excludes nobody: start over.
+            // A file that was removed or replaced during the wait excludes no process: start over.
             let ours = file.metadata().doing("look at", path)?;
             match std::fs::symlink_metadata(path) {
                 Ok(there) if there.ino() == ours.ino() && there.dev() == ours.dev() => {}
@@ -117,7 +118,7 @@ impl BoardLock {
         }
     }
 
-    /// Puts back what stood in the file: it belongs to a board that is not ours to write.
+    /// Restores the file's text: it belongs to a board that this version must not write.
     pub(super) fn withdraw(&self) {
         let Some(former) = &self.former else { return };
         if self.file.write_all_at(former, 0).is_ok() && former.len() < NOTE_LENGTH {
@@ -125,12 +126,12 @@ impl BoardLock {
         }
     }
 
-    /// The highest revision that was ever published.
+    /// The highest revision ever published.
     pub(super) fn mark(&self) -> u64 {
         self.note.revision
     }
 
-    /// Whether the file we hold is still the one others would lock.
+    /// Whether the locked file is still the one that other processes would lock.
     pub(super) fn still_counts(&self) -> bool {
         let (Ok(ours), Ok(there)) = (self.file.metadata(), std::fs::symlink_metadata(&self.path)) else {
             return false;
@@ -143,18 +144,18 @@ impl BoardLock {
         self.write_note();
     }
 
-    /// Cuts off what others wrote behind the note.
+    /// Removes what other programs wrote after the note.
     pub(super) fn cut_to_note(&self) -> std::io::Result<()> {
         self.file.set_len(NOTE_LENGTH as u64)
     }
 
-    /// Only for messages and for noticing a rolled-back board: losing it loses nothing, so an error is no error.
+    /// The note only serves messages and the detection of a rolled-back board: a failed write is ignored.
     fn write_note(&self) {
         let _ = self.file.write_all_at(&self.note.text(), 0);
     }
 }
 
-/// The first words of this command; what is not UTF-8 in them is replaced.
+/// The first words of this command line; invalid UTF-8 is replaced.
 fn this_command() -> String {
     let words = std::env::args_os().skip(1).take(3);
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
@@ -172,8 +173,8 @@ fn lock_within(file: File, path: &Path, patience: Duration) -> Result<File, Stor
             Err(TryLockError::WouldBlock) => break,
         }
     }
-    // A blocking wait in a thread of its own: the kernel wakes us at once, where polling would lose time. When the
-    // wait is given up the process ends soon, and the thread with it.
+    // A blocking wait in its own thread: the kernel wakes it at once, where polling would lose time. After a
+    // timeout the process ends soon, and the thread with it.
     let (sender, receiver) = mpsc::channel();
     let waiting = file.try_clone().doing("lock", path)?;
     let blocking = crate::host::start_thread(move || {
@@ -191,7 +192,7 @@ fn lock_within(file: File, path: &Path, patience: Duration) -> Result<File, Stor
         let left = patience.saturating_sub(began.elapsed()).min(SILENCE);
         let locked = match &blocking {
             Ok(_) => receiver.recv_timeout(left).ok(),
-            // No thread can be had: look from time to time.
+            // No thread can be started: poll.
             Err(_) => {
                 std::thread::sleep(left.min(POLL));
                 match file.try_lock() {
@@ -220,30 +221,36 @@ fn busy(path: &Path, waited_seconds: u64) -> StoreError {
     StoreError::Busy { what, holder: holder_of(path), waited_seconds }
 }
 
-/// What a lock is for, in words.
+/// What a lock protects, in words.
 fn purpose_of(path: &Path) -> String {
     match path.file_name().and_then(|name| name.to_str()) {
         Some("state.yaml.lock") => "the board's lock".to_owned(),
-        Some("worktree.lock") => "the right to make and remove worktrees (worktree.lock)".to_owned(),
-        Some("merge.lock") => "the right to merge (merge.lock)".to_owned(),
+        Some("worktree.lock") => "the lock for making and removing worktrees (worktree.lock)".to_owned(),
+        Some("merge.lock") => "the lock for merging (merge.lock)".to_owned(),
         _ => format!("the lock {}", path.display()),
     }
 }
 
-/// Who has the lock, as well as can be told: the kernel knows the pid even of a foreign program.
+/// Who holds the lock: the kernel knows the pid even of a foreign program.
 fn holder_of(path: &Path) -> String {
     let note = LockNote::read(path);
     let Some(pid) = kernel_holder(path) else {
         return if note.pid == 0 { "another process".to_owned() } else { format!("process {}", note.pid) };
     };
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    let stopped = std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .ok()
-        .and_then(|stat| stat.rsplit_once(')').map(|(_, rest)| rest.trim_start().starts_with('T')))
-        .unwrap_or(false);
-    let mut text = format!("process {pid} ({})", name.trim());
+    // A process chooses its name, and any process of this user can write the note.
+    let asked = |file: &str| std::fs::read(format!("/proc/{pid}/{file}")).ok();
+    let name = asked("comm").map(|name| String::from_utf8_lossy(&name).trim().to_owned());
+    let stopped = asked("stat").is_some_and(|stat| {
+        let after_name = stat.iter().rposition(|byte| *byte == b')').map_or(&[][..], |end| &stat[end + 1..]);
+        after_name.trim_ascii_start().starts_with(b"T")
+    });
+    let mut text = match name.as_deref() {
+        Some("") => format!("process {pid}"),
+        Some(name) => format!("process {pid} ({})", shown_line(name)),
+        None => format!("a process that got it from process {pid}, which has ended"),
+    };
     if note.pid == pid {
-        text.push_str(&format!(", `liza {}` since {}", note.command, note.since));
+        text.push_str(&format!(", `liza {}` since {}", shown_line(&note.command), shown_line(&note.since)));
     }
     if stopped {
         text.push_str(", which is stopped");
@@ -251,7 +258,7 @@ fn holder_of(path: &Path) -> String {
     text
 }
 
-/// Looks the lock up in the kernel's table.
+/// Finds the holder in the kernel's lock table.
 fn kernel_holder(path: &Path) -> Option<u32> {
     let meta = std::fs::symlink_metadata(path).ok()?;
     let (major, minor) = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
@@ -264,7 +271,7 @@ fn kernel_holder(path: &Path) -> Option<u32> {
         .and_then(|line| line.split_whitespace().nth(4)?.parse().ok())
 }
 
-/// A lock with one purpose of its own, such as making worktrees one at a time.
+/// A lock for one purpose, such as making worktrees one at a time.
 pub struct SideLock {
     file: File,
 }
@@ -279,13 +286,14 @@ impl SideLock {
         lock_within(file, path, patience).map(|file| Self { file })
     }
 
-    /// Tries a lock whose file must be there already: whoever only looks makes nothing.
+    /// Tries a lock whose file must exist: a command that only looks makes no file.
     pub(super) fn acquire_existing(path: &Path) -> Result<Self, StoreError> {
         let file = open_no_follow(path, OpenOptions::new().read(true).write(true)).doing("open", path)?;
         lock_within(file, path, Duration::ZERO).map(|file| Self { file })
     }
 
-    /// Whether a process holds the lock; an error if there is no such file. Those who only ask do not get in each other's way.
+    /// Whether a process holds the lock; an error if there is no such file. Concurrent askers do not block each
+    /// other.
     pub(super) fn is_held(path: &Path) -> Result<bool, StoreError> {
         let file = open_no_follow(path, OpenOptions::new().read(true)).doing("open", path)?;
         loop {
@@ -298,7 +306,7 @@ impl SideLock {
         }
     }
 
-    /// Locks a directory itself; none if there is none.
+    /// Locks a directory itself; none if it does not exist.
     pub(super) fn of_directory(path: &Path, patience: Duration) -> Result<Option<Self>, StoreError> {
         let only_a_directory =
             (rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::NOFOLLOW).bits().cast_signed();
@@ -310,12 +318,12 @@ impl SideLock {
         }
     }
 
-    /// Writes down who has it. Only words for others: the lock holds without them.
+    /// Writes the holder into the file. For messages only: the lock holds without it.
     pub(super) fn note(&self, text: &str) {
         let _ = self.file.set_len(0).and_then(|()| self.file.write_all_at(text.as_bytes(), 0));
     }
 
-    /// Takes it if nobody has it, and notes who has it now; otherwise says who does.
+    /// Acquires the lock if it is free and notes the holder; otherwise fails with the name of the holder.
     pub(super) fn at_once(path: &Path, since: &str) -> Result<Self, StoreError> {
         let file = open_no_follow(
             path,

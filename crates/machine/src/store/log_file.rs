@@ -1,4 +1,4 @@
-//! The journal on disk: appended before the board is replaced, cut only where nothing was published.
+//! The journal on disk: appended before the board is replaced, truncated only where nothing was published.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -14,14 +14,14 @@ use super::lock::open_no_follow;
 pub(super) struct LogFile {
     file: File,
     path: PathBuf,
-    /// How much of it belongs to the board.
+    /// How many bytes of the log belong to the board.
     length: u64,
 }
 
 impl LogFile {
     pub fn open(store: &Store) -> Result<Self, StoreError> {
         let path = store.layout().log();
-        // Never made here: a board without its log is not to be taken for one whose log is empty.
+        // Never created here: a board whose log is missing must not look like one whose log is empty.
         match open_no_follow(&path, OpenOptions::new().read(true).write(true)) {
             Ok(file) => Ok(Self { file, path, length: 0 }),
             Err(error) if error.kind() == ErrorKind::NotFound => Err(log_gone()),
@@ -29,7 +29,8 @@ impl LogFile {
         }
     }
 
-    /// Makes the file end where the board says it does. Returns what was set aside, for the person to see.
+    /// Truncates the log to the end that the board names. Returns the file of what was set aside, for a
+    /// message to the person.
     pub fn settle(&mut self, store: &Store, board: &Board, mark: u64) -> Result<Option<PathBuf>, StoreError> {
         self.length = board.journal.length;
         let actual = self.file.metadata().doing("look at", &self.path)?.len();
@@ -40,7 +41,7 @@ impl LogFile {
             return Err(log_invalid(records_gone(actual, self.length)));
         }
         let tail = String::from_utf8_lossy(&self.tail()?).into_owned();
-        // Exactly one record, or the beginning of one, that was never published: a crash between append and rename.
+        // One complete or partial record that was never published: a crash between append and rename.
         let unpublished = match read_chain(&tail, board.journal.hash.clone()) {
             Ok(records) => matches!(&records[..], [one] if one.revision == board.revision + 1),
             Err(LogError::Torn(_)) => !tail.contains('\n'),
@@ -78,7 +79,7 @@ impl LogFile {
         self.file.set_len(self.length).doing("cut", &self.path)
     }
 
-    /// Appends one record and syncs it. If that fails the file is cut back to what it was.
+    /// Appends one record and syncs it. If that fails, truncates the file to its former length.
     pub fn append(&mut self, line: &str) -> Result<(), StoreError> {
         let actual = self.file.metadata().doing("look at", &self.path)?.len();
         if actual != self.length {
@@ -102,8 +103,8 @@ impl LogFile {
         written
     }
 
-    /// Takes an appended record, or the beginning of one, back, because the board was not published. If this fails
-    /// too, the next command sets the record aside. What somebody else has written there meanwhile is left alone.
+    /// Removes an appended record, complete or partial, because the board was not published. If this fails too,
+    /// the next command sets the record aside. Bytes that another program wrote meanwhile stay.
     pub fn undo(&mut self, line: &str) {
         if self.tail().is_ok_and(|tail| line.as_bytes().starts_with(&tail)) {
             let _ = self.cut();
@@ -112,14 +113,14 @@ impl LogFile {
 }
 
 impl Store {
-    /// The committed records, checked as a chain, up to `length` bytes.
+    /// The committed records up to `length` bytes, checked as a chain.
     pub fn read_log(&self, length: u64) -> Result<Vec<Record>, StoreError> {
         let text = self.read_log_text(length)?;
         read_chain(&text, String::new()).map_err(|error| log_broken(&error))
     }
 
-    /// Shows the committed lines one after the other, each with its number; they are not checked as a chain. No more than
-    /// one of them is held at a time.
+    /// Passes the committed lines on one by one, each with its number, without checking the chain. Holds only
+    /// one line in memory.
     pub fn each_log_line(
         &self,
         length: u64,
@@ -176,6 +177,6 @@ pub(super) fn log_broken(error: &LogError) -> StoreError {
 }
 
 fn log_invalid(message: String) -> StoreError {
-    let hint = "put a backup of log.yaml back; where there is none, `liza doctor --fix` begins a new log and keeps what is left of this one";
+    let hint = "put a backup of log.yaml back; where there is none, `liza doctor --fix` starts a new log and keeps what is left of this one";
     StoreError::Invalid { message, hint: hint.to_owned() }
 }

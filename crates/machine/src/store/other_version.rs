@@ -1,9 +1,9 @@
-//! Boards that another program wrote: read where that is asked for, migrated where a person wants it, and otherwise left
-//! exactly as they are.
+//! Boards that another version of liza wrote: read where a command asks for that, migrated where a person wants
+//! it, and otherwise left exactly as they are.
 //!
-//! A migration replaces two files and so has an order. First both are kept aside; then image and log of the new board are
-//! written, while the old board still stands; then the new board takes its place by a rename. Whoever dies on the way
-//! leaves the old board, whole, and the next try finds what was kept.
+//! A migration replaces two files, in a fixed order. First liza keeps copies of both; then it writes image and
+//! log of the new board, while the old board is still in place; then it renames the new board into place. A
+//! migration that dies on the way leaves the complete old board, and the next attempt finds the kept copies.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,10 +21,10 @@ use super::files::{FileIdentity, make_private_dir, make_private_dirs, read_whole
 use super::handle::Store;
 use super::read::{Found, LARGEST_STATE, Snapshot};
 
-/// How the first line of our own log begins; no entry of the old one does.
+/// How the first line of this version's log begins; no entry of the old log does.
 const OUR_FIRST_LINE: &[u8] = b"- {\"revision\":";
 
-/// What a board of another version is for whoever wanted to change it.
+/// The error for a command that wanted to change a board of another version.
 pub(super) fn refusal(why: &StateError) -> StoreError {
     let newer = matches!(why, StateError::Newer(_));
     StoreError::OtherVersion {
@@ -38,12 +38,12 @@ pub(super) fn refusal(why: &StateError) -> StoreError {
     }
 }
 
-/// What can be shown of it.
+/// What can be shown of a board of another version.
 pub(super) fn snapshot(bytes: &[u8], version: u64) -> Result<Snapshot, StoreError> {
     let unreadable = |newer: bool, error: crate::wire::ForeignError| StoreError::OtherVersion {
         newer,
         message: format!("state.yaml (version {version}) cannot be read: {error}"),
-        hint: "mend that place with an editor, or look at it with another reader; nothing was changed"
+        hint: "fix that line with an editor, or read the file with another program; nothing was changed"
             .to_owned(),
     };
     let origin = Origin::of_text(String::from_utf8_lossy(bytes).into_owned());
@@ -63,7 +63,7 @@ pub(super) fn snapshot(bytes: &[u8], version: u64) -> Result<Snapshot, StoreErro
     Ok(Snapshot { board: old.as_board(), origin, warning: Some(warning), version })
 }
 
-/// A board that another version wrote, as it stands on disk.
+/// A board that another version wrote, as it is on disk.
 pub struct OtherVersion {
     pub version: u64,
     pub newer: bool,
@@ -71,12 +71,12 @@ pub struct OtherVersion {
 }
 
 impl Store {
-    /// Whether a board of this program was ever published here.
+    /// Whether this version ever published a board here.
     pub(super) fn was_published(&self) -> bool {
         if self.published_revision() > 0 {
             return true;
         }
-        // The mark may be lost; a log beyond its first record says the same.
+        // The mark may be lost; a log with more than one record proves the same.
         read_whole(&self.layout().log(), LARGEST_STATE).is_ok_and(|(bytes, _)| {
             bytes.starts_with(OUR_FIRST_LINE)
                 && bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(OUR_FIRST_LINE)).count()
@@ -93,13 +93,13 @@ impl Store {
             Ok((Found::Bad { bytes, why: StateError::Newer(version) }, _)) => {
                 Ok(Some(OtherVersion { version, newer: true, bytes }))
             }
-            // Anything else is somebody else's finding.
+            // Other problems are reported elsewhere.
             _ => Ok(None),
         }
     }
 
-    /// Refuses where another version wrote the board. For commands that change what lies beside it: they ask before they
-    /// so much as take a lock there.
+    /// Refuses if another version wrote the board. Commands that change files beside the board call this before
+    /// they acquire any lock.
     pub fn refuse_other_version(&self) -> Result<(), StoreError> {
         match self.load_state() {
             Ok((Found::Bad { why: why @ (StateError::Older(_) | StateError::Newer(_)), .. }, _)) => {
@@ -109,18 +109,18 @@ impl Store {
         }
     }
 
-    /// Where an old board of this content is kept when it is migrated.
+    /// Where the migration keeps an old board of this content.
     pub fn kept_old_board(&self, bytes: &[u8]) -> PathBuf {
         self.layout().edits().join(format!("v1-{}", &hash(bytes)[..16]))
     }
 
-    /// The same, as the board's own record names it.
+    /// The same path, as the board's record names it.
     pub fn name_of_kept(&self, bytes: &[u8]) -> String {
         let kept = self.kept_old_board(bytes);
         kept.strip_prefix(self.dir()).unwrap_or(&kept).display().to_string()
     }
 
-    /// The log of a board that another version wrote, or whose log holds what only a newer liza knows.
+    /// The log of a board that another version wrote, or that holds records only a newer liza knows.
     pub fn read_other_log(&self, snapshot: &Snapshot) -> Result<Vec<LooseRecord>, StoreError> {
         let broken = |error: String| StoreError::Invalid {
             message: format!("log.yaml: {error}"),
@@ -133,7 +133,7 @@ impl Store {
         };
         let mut bytes = read(&self.layout().log())?;
         if snapshot.version < u64::from(crate::board::state::VERSION) {
-            // A migration that died has put its own log in place already.
+            // A migration that died has already put its own log in place.
             if bytes.starts_with(OUR_FIRST_LINE) {
                 bytes = read(&self.kept_old_board(snapshot.text().as_bytes()).join("log.yaml"))?;
             }
@@ -147,7 +147,7 @@ impl Store {
         read_loosely(&text).map_err(|error: LogError| broken(error.to_string()))
     }
 
-    /// Keeps a file before something of ours takes its name.
+    /// Keeps a file before the migration replaces it.
     pub fn keep_old_file(&self, kept: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         make_private_dir(&self.layout().edits())?;
         make_private_dirs(kept)?;
@@ -155,7 +155,7 @@ impl Store {
         if let Some(parent) = path.parent() {
             make_private_dirs(parent)?;
         }
-        // What is there was kept by a try that died, and is whole or half written.
+        // A migration that died kept this file, completely or partly.
         match read_whole(&path, LARGEST_STATE) {
             Ok((there, _)) if there == bytes => return Ok(()),
             Ok(_) => super::files::replace(&path, bytes)?,
@@ -164,9 +164,9 @@ impl Store {
         sync_dir(kept).doing("sync", kept)
     }
 
-    /// Puts the migrated board in the place of the old one.
+    /// Replaces the old board by the migrated one.
     pub fn migrate(&self, what: Migrate, now: &Stamp) -> Result<Board, StoreError> {
-        // The old scripts take the same lock.
+        // The old shell scripts acquire the same lock.
         let mut lock = self.lock(now)?;
         let state = self.layout().state();
         let identity = FileIdentity::at(&state).doing("look at", &state)?;
@@ -182,7 +182,7 @@ impl Store {
         let kept = self.kept_old_board(&bytes);
         self.keep_old_file(&kept, "state.yaml", &bytes)?;
         match read_whole(&self.layout().log(), LARGEST_STATE) {
-            // A try that died has put its own log in place; the old one is kept already.
+            // A migration that died has put its own log in place; the old log is kept already.
             Ok((log, _)) if log.starts_with(OUR_FIRST_LINE) => {
                 if log.iter().filter(|byte| **byte == b'\n').count() > 1 {
                     self.keep_old_file(&kept, "log-appended.yaml", &log)?;

@@ -1,4 +1,4 @@
-//! What agents read: the pages of the protocol, the templates of their prompts, the schemas, and the board itself.
+//! What agents read: the protocol pages, the prompt templates, the schemas, and the board itself.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -8,22 +8,22 @@ use super::files::{make_private_dirs, replace};
 use super::handle::Store;
 
 impl Store {
-    /// What agents find under BLACKBOARD.
+    /// The path that agents get as BLACKBOARD.
     pub fn blackboard(&self) -> PathBuf {
         self.layout().state()
     }
 
-    /// What agents find under SPECS_LOCATION.
+    /// The path that agents get as SPECS_LOCATION.
     pub fn specs_location(&self) -> PathBuf {
         self.layout().specs()
     }
 
-    /// Where a project puts templates of its own.
+    /// Where a project keeps its own templates.
     pub fn templates_location(&self) -> PathBuf {
         self.layout().templates()
     }
 
-    /// Puts one of the pages agents read in its place.
+    /// Writes one of the pages that agents read.
     pub fn install_page(&self, name: &str, text: &str) -> Result<(), StoreError> {
         let path = self.layout().specs().join(name);
         if let Some(parent) = path.parent() {
@@ -32,7 +32,7 @@ impl Store {
         replace(&path, text.as_bytes())
     }
 
-    /// What one of the pages says now; nothing, if it is not there.
+    /// The current text of a page; none if it does not exist.
     pub fn page(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.layout().specs().join(name);
         match std::fs::read(&path) {

@@ -1,15 +1,15 @@
-//! Edits of `state.yaml` by hand that were set aside: what a command other than a person's found is moved to `edits/pending`, the
-//! board goes on from what it was, and a person's next command applies or refuses it.
+//! Edits of `state.yaml` by hand that were set aside: a command that is not a person's moves such an edit to `edits/pending` and
+//! continues from the last good board, and a person's next command applies or refuses the edit.
 //!
 //! 1  the bytes are written to `edits/pending/edit-BASE.yaml` and synced, the board they were made from to `edits/bases`: nothing
 //!    that a person typed is lost;
 //! 2  one commit by liza (`set_aside_edit`) replaces the edited file by the next board, which names the edit and its hash, and
-//!    carries the notes that were typed, marked as such;
-//! 3  a person's command commits `adopt_edit` or `refuse_edit`, which take the edit off the board;
+//!    has the typed notes, marked as such;
+//! 3  a person's command commits `adopt_edit` or `refuse_edit`, which remove the edit from the board;
 //! 4  the file leaves `edits/pending`.
 //!
-//! Dying after 1 leaves the edited file in place: the next command does the same again, under the same name. Dying after 3 leaves
-//! a file that the board does not name: `liza doctor --fix` moves it away. A file there that liza did not set aside, or that was
+//! A crash after 1 leaves the edited file in place: the next command does the same again, under the same name. A crash after 3
+//! leaves a file that the board does not name: `liza doctor --fix` moves it away. A file there that liza did not set aside, or that was
 //! changed since, is never applied.
 
 use std::path::PathBuf;
@@ -29,28 +29,28 @@ use super::files::{make_private_dir, names_in, read_whole, replace, sync_parent}
 use super::handle::Store;
 use super::read::{LARGEST_STATE, invalid};
 
-/// How the name of an edit begins that was applied.
+/// Name prefix of an applied edit.
 const APPLIED: &str = "applied-";
-/// And of a file that lay among those that wait, and was not one of them.
+/// Name prefix of a file found among the pending edits that is not one of them.
 const STRAY: &str = "stray-";
 
-/// What a person said about an edit.
+/// What a person decided about an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
-    /// Nothing: a command of a person in passing.
+    /// No decision: the person's command was about something else.
     None,
     Apply,
     Refuse,
 }
 
-/// What became of an edit that waited.
+/// The outcome of a pending edit.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Settled {
     pub file: String,
     pub applied: bool,
-    /// Line by line.
+    /// One line per change.
     pub changes: Vec<String>,
-    /// Why it was not applied.
+    /// Why the edit was not applied.
     pub why: Option<String>,
     pub kept: PathBuf,
 }
@@ -78,7 +78,7 @@ impl Store {
         Ok(strays.len())
     }
 
-    /// The name of an edit: of the revision that it was made from, and the same again for the same bytes.
+    /// The name of an edit: from the revision it was made from; the same bytes get the same name again.
     fn pending_name(&self, found: &Found<'_>, whole: &str) -> String {
         let edits = self.layout().edits();
         let names = (1..100).map(|number| match number {
@@ -110,12 +110,12 @@ impl Store {
         make_private_dir(&dir)?;
         super::files::check_private(&dir)?;
         let pending = &locked.decoded.board.rest.pending_edits;
-        // However often the file is edited, so many wait and no more: the last one gives way.
+        // At most this many edits wait, however often the file is edited: the last one is replaced.
         let file = match pending.last() {
             Some(last) if pending.len() >= MOST_PENDING => last.file.clone(),
             _ => self.pending_name(&found, &whole),
         };
-        // Before an image that the edit is compared with may go: agents make many revisions while a person types.
+        // Before the image it is compared with may be removed: agents make many revisions while a person types.
         make_private_dir(&self.layout().edit_bases())?;
         replace(&self.layout().edit_base(found.base), found.base_text.as_bytes())?;
         replace(&self.pending_file(&file), found.bytes)?;
@@ -133,7 +133,7 @@ impl Store {
             at_work: found.at_work,
             notes: found.notes,
         };
-        // A full board has room for the record of it, if not for what was typed.
+        // A full board has room for the record of the edit, if not for the typed notes.
         match self.change_locked(locked, &Actor::Liza, verb.clone().into(), now) {
             Err(StoreError::Refused(_)) if !verb.notes.is_empty() => {
                 let bare = SetAsideEdit { notes: Vec::new(), ..verb };
@@ -148,28 +148,29 @@ impl Store {
                 "refuses it, because it changes what only liza may change or cannot be read"
             }
         };
-        self.tell_later(format!(
+        self.queue_message(format!(
             "state.yaml was edited by hand; the edit is set aside as {} and is not on the board: a person's next command {next} (`liza edits list` shows it)",
             self.pending_file(&file).display()
         ));
         Ok(())
     }
 
-    /// Whether this caller's commands apply and refuse edits: a person's do, and what a person started goes on without.
+    /// Whether this caller's commands apply and refuse edits: a person's do; those of a
+    /// supervising process that a person started do not.
     pub(super) fn settles_edits(&self, board: &Board, who: &Credentials) -> bool {
         !self.is_supervising() && board.identify(who).is_ok_and(|actor| actor.is_human())
     }
 
-    /// Steps 3 and 4, for every edit that waits.
+    /// Steps 3 and 4, for every pending edit.
     pub(super) fn settle_pending(&self, locked: &mut Locked, now: &Stamp) -> Result<(), StoreError> {
         for edit in locked.decoded.board.rest.pending_edits.clone() {
             let settled = self.settle_one(locked, &edit, Word::None, now)?;
-            self.tell_later(settled.words());
+            self.queue_message(settled.words());
         }
         Ok(())
     }
 
-    /// Applies or refuses one edit that waits, as a person said.
+    /// Applies or refuses one pending edit, as the person decided.
     pub fn settle_edit(
         &self,
         file: &str,
@@ -249,7 +250,7 @@ impl Store {
         Ok(Settled { file: file.to_owned(), applied: false, changes, why: Some(why), kept })
     }
 
-    /// What would become of an edit that waits.
+    /// What would be decided about a pending edit.
     fn judge_pending(
         &self,
         locked: &mut Locked,
@@ -271,7 +272,7 @@ impl Store {
         self.judge_bytes(&bytes, &locked.decoded, Some(edit), now)
     }
 
-    /// The same of a file that is kept and was refused: what it changes of the board it was made from.
+    /// The same for a kept, refused file: what it changes on the board it was made from.
     fn judge_bytes(
         &self,
         bytes: &[u8],
@@ -299,7 +300,7 @@ impl Store {
         Ok(judge(compared.edit, &compared.beyond, &base, &good.board, file, now))
     }
 
-    /// A person wants an edit after all that was refused in passing.
+    /// Applies an edit, on a person's request, that an earlier command refused.
     fn apply_refused(
         &self,
         locked: &mut Locked,
@@ -339,7 +340,7 @@ impl Store {
         Ok(Settled { file: file.to_owned(), applied: true, changes, why: None, kept: to })
     }
 
-    /// The board of a former revision, whole: as it is kept for an edit that waits, or made again. The journal proves it.
+    /// The complete board of a former revision: kept for a pending edit, or made again. The journal proves it.
     pub(super) fn former_board(&self, revision: u64) -> Option<Decoded> {
         let kept = read_whole(&self.layout().edit_base(revision), LARGEST_STATE).ok();
         let kept = kept.and_then(|(bytes, _)| Decoded::new(bytes).ok()).filter(|kept| {
@@ -351,7 +352,7 @@ impl Store {
         Some(found)
     }
 
-    /// Boards that no edit is compared with any more.
+    /// Removes boards that no edit is compared with any more.
     fn drop_bases(&self, board: &Board) {
         let refused = self.refused_names();
         let is_of = |name: &String, base: &str| {
@@ -367,7 +368,7 @@ impl Store {
         }
     }
 
-    /// Step 4. The board says already what became of it: a file that cannot be moved is found by `doctor`.
+    /// Step 4. The board already has the outcome; `doctor` finds a file that cannot be moved.
     fn leave_pending(&self, file: &str, start: &str) -> PathBuf {
         let from = self.pending_file(file);
         let to = self.layout().edits().join(format!("{start}{file}"));
@@ -380,7 +381,7 @@ impl Store {
         }
     }
 
-    /// An edit that waits or was refused: its bytes, and what would become of it if a person said so.
+    /// A pending or refused edit: its bytes, and what applying it would do.
     pub fn look_at_edit(
         &self,
         board: &Board,
@@ -406,7 +407,7 @@ impl Store {
 }
 
 impl Settled {
-    /// For the person whose command did it.
+    /// The message for the person whose command applied or refused the edit.
     pub fn words(&self) -> String {
         match &self.why {
             None => applied_words(&self.kept, &self.changes),

@@ -1,4 +1,4 @@
-//! Reading without a lock: one read of a whole file, which is an old board or a new one, never something between.
+//! Reading without a lock: one read of a whole file, which is the old board or the new one, never a mixture.
 
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,33 +17,34 @@ use super::other_version;
 /// Larger than any board that works; a file above it is not read at all.
 pub const LARGEST_STATE: u64 = 96 * 1024 * 1024;
 
-/// The most that is written, and so the most that is ever read again. A debug build may be given less by a test.
+/// The largest board that is written, and so the largest that is read again. In a debug build a test may lower
+/// it.
 pub(super) fn largest_state() -> u64 {
     #[cfg(debug_assertions)]
-    if let Some(told) = std::env::var("LIZA_TEST_LARGEST_STATE").ok().and_then(|text| text.parse().ok()) {
-        return told;
+    if let Some(limit) = std::env::var("LIZA_TEST_LARGEST_STATE").ok().and_then(|text| text.parse().ok()) {
+        return limit;
     }
     LARGEST_STATE
 }
 
-/// What an editor takes to save the file, for whoever reads it meanwhile.
+/// How long an editor takes to save the file; a reader waits that long.
 const SAVING: Duration = Duration::from_millis(10);
 
-/// How the warning begins that a reader gets of an edited file.
+/// How the warning about an edited file begins.
 pub const EDITED_BY_HAND: &str = "state.yaml was edited by hand";
 
-/// What `state.yaml` turned out to be.
+/// What `state.yaml` holds.
 pub enum Found {
     Good(Box<Decoded>),
-    /// Not what liza wrote: the bytes, and what is wrong with them.
+    /// Not written by liza: the bytes, and what is wrong with them.
     Bad {
         bytes: Vec<u8>,
         why: StateError,
     },
 }
 
-/// The board that was read or written last. A command looks at the board several times; as long as the file is the same,
-/// it is neither checked nor parsed again.
+/// The board that was last read or written. A command reads the board several times; while the file is the
+/// same, liza neither checks nor parses it again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LastRead(Arc<Mutex<Option<Remembered>>>);
 
@@ -51,11 +52,11 @@ pub(super) struct LastRead(Arc<Mutex<Option<Remembered>>>);
 enum Remembered {
     Read {
         identity: FileIdentity,
-        /// Whatever was done to the file since shows in its identity.
+        /// Any later change of the file is sure to show in its identity.
         settled: bool,
         decoded: Decoded,
     },
-    /// By this process; the file may be another one by now.
+    /// Written by this process; the file may have been replaced since.
     Written { state: Box<NewState>, board: Board },
 }
 
@@ -64,7 +65,7 @@ impl LastRead {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The board, if the file is known to be the same without reading it.
+    /// The board, if the file is known to be unchanged without reading it.
     fn of(&self, identity: &FileIdentity) -> Option<Decoded> {
         match &*self.get() {
             Some(Remembered::Read { identity: then, settled: true, decoded })
@@ -76,12 +77,12 @@ impl LastRead {
         }
     }
 
-    /// What this process has just written, and will read again.
+    /// Remembers what this process has just written and will read again.
     pub(super) fn written(&self, state: Box<NewState>, board: &Board) {
         *self.get() = Some(Remembered::Written { state, board: board.clone() });
     }
 
-    /// Checks and parses these bytes, unless they are the same as before.
+    /// Checks and parses these bytes, unless they are those of the last read.
     fn decode(&self, bytes: Vec<u8>, identity: &FileIdentity, settled: bool) -> Result<Decoded, StateError> {
         let mut last = self.get();
         let decoded = match last.take() {
@@ -103,9 +104,9 @@ pub struct Snapshot {
     pub board: Board,
     /// What it came from.
     pub origin: Arc<Origin>,
-    /// What a reader should be told, for example that the file was edited.
+    /// A warning for the reader, for example that the file was edited.
     pub warning: Option<String>,
-    /// The version it was written in; nothing is ever written to a board of another one.
+    /// The version that wrote the board; this version writes only its own.
     pub version: u64,
 }
 
@@ -139,7 +140,7 @@ impl Store {
         match self.last_read().decode(bytes, &identity, identity.is_settled(now)) {
             Ok(decoded) => Ok((Found::Good(Box::new(decoded)), identity)),
             Err(why) => {
-                // Only a file that is not ours is read twice.
+                // Only a file that liza did not write is read twice.
                 let (bytes, identity) = read_whole(&path, LARGEST_STATE).doing("read", &path)?;
                 match Decoded::new(bytes.clone()) {
                     Ok(decoded) => Ok((Found::Good(Box::new(decoded)), identity)),
@@ -155,7 +156,7 @@ impl Store {
         }
     }
 
-    /// The same under the lock, where an editor may be in the middle of saving.
+    /// The same under the lock, while an editor may be saving the file.
     pub(super) fn load_when_saved(&self) -> Result<(Found, FileIdentity), StoreError> {
         let mut tries = 0;
         loop {
@@ -188,9 +189,9 @@ impl Store {
         self.read_with(|_| needs.clone())
     }
 
-    /// As [`Store::read`], with the bodies chosen once the heads are known.
+    /// As [`Store::read`]; the heads decide which bodies are loaded.
     pub fn read_with(&self, needs: impl Fn(&Board) -> Needs) -> Result<Snapshot, StoreError> {
-        // The mark is read first: a board published after it is above it.
+        // The mark is read first: a board published later is above the mark.
         let mark = self.published_revision();
         let witnessed = self.witnessed_length();
         let mut tries = 0;
@@ -218,17 +219,17 @@ impl Store {
                 {
                     return other_version::snapshot(&bytes, version);
                 }
-                // An editor may be in the middle of saving.
+                // An editor may be saving the file.
                 Found::Bad { .. } if tries < 3 => {
                     tries += 1;
                     std::thread::sleep(SAVING);
                 }
-                // Whoever supervises agents does not let an edit lie: a note in it wakes the planner.
+                // A process that supervises agents sets the edit aside at once: a note in it wakes the planner.
                 Found::Bad { why: StateError::Edited, .. } if self.is_supervising() && tries < 4 => {
                     tries += 1;
                     self.settle_edits(&Credentials::Liza, &crate::host::now())?;
                 }
-                // What anybody may have written there is not the board.
+                // An edit that any process may have written is not the board.
                 Found::Bad { why: StateError::Edited, .. } => {
                     let mut decoded = self.last_good(mark)?;
                     let wanted = needs(&decoded.board);
@@ -245,13 +246,13 @@ impl Store {
     }
 }
 
-/// Too large, a link, a pipe, a directory: not merely unreadable.
+/// Too large, a link, a pipe or a directory: not merely unreadable.
 fn not_a_board_file(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::FileTooLarge | ErrorKind::InvalidInput | ErrorKind::IsADirectory)
         || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
-/// What a board that cannot be used means for the caller.
+/// The error for a board that cannot be used.
 pub fn invalid(why: &StateError) -> StoreError {
     let hint = match why {
         StateError::Newer(_) | StateError::Older(_) => return other_version::refusal(why),
@@ -264,7 +265,7 @@ pub fn invalid(why: &StateError) -> StoreError {
             "`liza doctor --fix` restores the last good board and keeps this file"
         }
         StateError::Former => {
-            "nothing was changed; `liza doctor --fix` begins a new journal from this board and keeps the old one"
+            "nothing was changed; `liza doctor --fix` starts a new journal from this board and keeps the old one"
         }
     };
     StoreError::Invalid { message: format!("state.yaml: {why}"), hint: hint.to_owned() }

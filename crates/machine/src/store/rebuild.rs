@@ -1,4 +1,4 @@
-//! The last good board can always be made again: from an image, and the records since.
+//! Making the last good board again: from an image and the records since.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -14,15 +14,15 @@ use super::handle::Store;
 use super::read::LARGEST_STATE;
 
 impl Store {
-    /// Puts a board that was made again in place; what stood there is kept. A log that goes on beyond it is cut only
-    /// where nothing was published.
+    /// Puts a rebuilt board in place; the file that was there is kept. A log that continues after it is
+    /// truncated only where nothing was published.
     pub fn restore(&self, rebuilt: &Decoded, limit: u64, now: &Stamp) -> Result<Option<PathBuf>, StoreError> {
         let mut lock = self.lock(now)?;
         let state = self.layout().state();
         let kept = match super::files::read_whole(&state, limit) {
             Ok((bytes, _)) => Some(self.keep_edit(&bytes, now)?),
             Err(_) => match std::fs::symlink_metadata(&state) {
-                // A link, a pipe, a directory or something too large: moved aside as it is.
+                // A link, a pipe, a directory or too large a file: moved aside as it is.
                 Ok(_) => {
                     let aside = self.layout().edits().join(format!("not-a-board-{}", now.monotonic));
                     super::files::make_private_dir(&self.layout().edits())?;
@@ -38,7 +38,7 @@ impl Store {
         Ok(kept)
     }
 
-    /// Writes the note of the lock file anew, for a board known to be at this revision; what stood there is kept.
+    /// Rewrites the note in the lock file for a board known to be at this revision; the former file is kept.
     pub fn renew_lock_note(&self, revision: u64, now: &Stamp) -> Result<Option<PathBuf>, StoreError> {
         let path = self.layout().lock();
         let readable = super::lock::LockNote::is_readable(&path);
@@ -72,11 +72,12 @@ impl Store {
             .map_err(|error| format!("image {revision}: {error}"))
     }
 
-    /// Whether the image of a revision is the board that its record made: every byte, by hashes, without parsing its tasks.
+    /// Whether the image of a revision is the board that its record made: compares every byte by hashes,
+    /// without parsing tasks.
     pub fn check_image(&self, record: &Record, journal: &JournalMark) -> Result<(), String> {
         let bytes = match self.image_bytes(record.revision) {
             Ok(bytes) => bytes,
-            // A command has dropped it since they were listed.
+            // A command has removed the image since the images were listed.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(format!("{}: {error}", self.layout().image(record.revision).display())),
         };
@@ -85,7 +86,7 @@ impl Store {
         })
     }
 
-    /// The board that is kept of this revision, if its file is sound; an earlier build may have kept it.
+    /// The image of this revision, if its file is intact; an earlier build may have written it.
     fn image(&self, revision: u64) -> Option<Decoded> {
         let bytes = self.image_bytes(revision).ok()?;
         let decoded = match Decoded::new(bytes.clone()) {
@@ -95,12 +96,12 @@ impl Store {
         decoded.ok().filter(|decoded| decoded.board.revision == revision && decoded.check_tasks().is_ok())
     }
 
-    /// Makes the board of `revision` again; without one, the newest the log knows.
+    /// Rebuilds the board of `revision`; without one, the newest board of the log.
     pub fn rebuild(&self, revision: Option<u64>) -> Result<Decoded, StoreError> {
         self.rebuild_from(revision, |_| true)
     }
 
-    /// The same, from an image of exactly that revision only if it is fit; what records lead to is proved by them.
+    /// The same; an image of exactly that revision is used only if `is_fit`, because no record after it proves it.
     pub(super) fn rebuild_from(
         &self,
         revision: Option<u64>,
@@ -124,7 +125,7 @@ impl Store {
                 }
                 return replay(image, &[], revision).map_err(nothing);
             }
-            // Between it and the first record the log says nothing.
+            // Between the image and the first record the log has a gap.
             if start + 1 < began {
                 break;
             }
@@ -145,7 +146,7 @@ impl Store {
         }))
     }
 
-    /// As [`Store::rebuild`], but only if it reaches what was published.
+    /// As [`Store::rebuild`], but fails if the result is older than what was published.
     pub fn rebuild_published(&self) -> Result<Decoded, StoreError> {
         let published = self.published_revision();
         let rebuilt = self.rebuild(None)?;
@@ -163,8 +164,8 @@ impl Store {
         })
     }
 
-    /// Whether the journal says that this was the board: anybody can write an image. A journal that was begun anew says nothing
-    /// of the boards before.
+    /// Whether the journal proves that this was the board: any process can write an image. A journal that was
+    /// started again proves nothing about earlier boards.
     pub(super) fn is_on_record(&self, image: &Decoded) -> bool {
         if image.board.revision < self.log_begins_at() {
             return true;
@@ -188,11 +189,11 @@ impl Store {
         }
     }
 
-    /// The whole records of the log behind a board; a torn end is left out, it was never published.
+    /// The complete records of the log after a board; a torn last record is left out, it was never published.
     pub fn records_after(&self, board: &Board) -> Result<Vec<Record>, StoreError> {
         let path = self.layout().log();
         let length = std::fs::metadata(&path).map(|meta| meta.len()).unwrap_or(0);
-        // A log that was refounded on this board begins behind it.
+        // A log that was refounded on this board begins after it.
         let behind = self.log_begins_at() == board.revision + 1;
         let mark = if behind { JournalMark::default() } else { board.journal.clone() };
         if length <= mark.length {
@@ -212,7 +213,7 @@ fn listed(revisions: impl Iterator<Item = u64>) -> String {
     match &all[..] {
         [] => "there are none".to_owned(),
         [one] => one.to_string(),
-        // Images are kept one after the other.
+        // Images are kept without gaps.
         [first, .., last] => format!("{first} to {last}"),
     }
 }
@@ -221,7 +222,8 @@ fn listed(revisions: impl Iterator<Item = u64>) -> String {
 pub fn replay(from: Decoded, records: &[Record], until: Option<u64>) -> Result<Decoded, String> {
     let end = records.iter().position(|record| until.is_some_and(|until| record.revision > until));
     let records = &records[..end.unwrap_or(records.len())];
-    // Each board as its command had it, fresh from the file, is slower by far and asked only where the quick way fails.
+    // Reading each board from its text, as its command did, is much slower and only done where the quick way
+    // fails.
     let decoded = played(from.clone(), records, false).or_else(|_| played(from, records, true))?;
     if let Some(wanted) = until
         && decoded.board.revision != wanted
@@ -241,7 +243,7 @@ fn played(mut at: Decoded, records: &[Record], read_each: bool) -> Result<Decode
     if records.is_empty() || read_each { Ok(at) } else { written(&at) }
 }
 
-/// Makes one more record's change in memory; the text stays that of the board it began with.
+/// Applies one more record in memory; the text stays that of the first board.
 fn advance(decoded: &mut Decoded, record: &Record) -> Result<(), String> {
     let say = |what: String| format!("revision {}: {what}", record.revision);
     let needs = bodies_needed(&decoded.board, &record.what, &record.by);
@@ -260,7 +262,7 @@ fn advance(decoded: &mut Decoded, record: &Record) -> Result<(), String> {
     Ok(())
 }
 
-/// The board as it is read once it is written.
+/// The board as it reads back once it is written.
 fn written(decoded: &Decoded) -> Result<Decoded, String> {
     let board = &decoded.board;
     let say = |what: String| format!("revision {}: {what}", board.revision);

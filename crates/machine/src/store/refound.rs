@@ -1,10 +1,10 @@
-//! A log that is lost or broken while the board is whole: told apart from a damaged board, and begun anew if a person
-//! wants it.
+//! A log that is lost or broken while the board is intact: distinguished from a damaged board, and started
+//! again if a person wants that.
 //!
-//! Two files are replaced, so there is an order. What is left of the old log is kept; the board stays as an image; then
-//! the new log takes its place, with one record that follows no other; then the board that names it is published by a
-//! rename. Whoever dies on the way leaves the old board and a log it does not name, as before, and the next try goes on
-//! with the record it finds.
+//! Two files are replaced, in a fixed order. liza keeps what is left of the old log and the board as an image;
+//! then the new log takes the old one's place, with one record that has no predecessor; then a rename publishes
+//! the board that names this log. A process that dies on the way leaves the old board and a log that it does
+//! not name, as before, and the next attempt continues with the record it finds.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -25,40 +25,41 @@ use super::lock::open_no_follow;
 use super::log_file::{LOG_GONE, LONGEST_TAIL, records_gone};
 use super::read::{Found, invalid};
 
-/// A log grows for as long as the board is used; only memory bounds it.
+/// A log grows as long as the board is used; only memory limits it.
 const LARGEST_LOG: u64 = 1 << 40;
 
-/// What is wrong with the log of a board that is whole.
+/// What is wrong with the log of an intact board.
 #[derive(Debug)]
 pub struct LogDamage {
     pub what: String,
-    /// Records are missing at its end, or all of them are.
+    /// Records are missing at the end of the log, or all of them.
     pub lost: bool,
-    /// No command can change the board as long as it lasts.
+    /// No command can change the board until it is repaired.
     pub stops: bool,
 }
 
-/// A log begun anew.
+/// A log that was started again.
 pub struct Refounded {
     pub revision: u64,
-    /// Where what was left of the old one is kept.
+    /// Where the rest of the old log is kept.
     pub kept: Option<PathBuf>,
 }
 
 impl Store {
-    /// Whether the log is the one this board names. Records behind it are none of its damage: there the board was rolled
-    /// back, or a command died.
+    /// Whether the log is the one this board names. Records after it are not damage of the log: the board was
+    /// rolled back, or a command died.
     pub fn log_damage(&self, board: &Board) -> Result<Option<LogDamage>, StoreError> {
         Ok(damage(board, self.log_bytes(board)?.as_deref()))
     }
 
-    /// Whether an earlier build of this version wrote the board: its journal cannot be continued, only begun anew.
+    /// Whether an earlier build of this version wrote the board: its journal cannot be continued, only started
+    /// again.
     pub fn is_of_earlier_build(&self) -> bool {
         matches!(self.load_state(), Ok((Found::Bad { why: StateError::Former, .. }, _)))
     }
 
-    /// The records of this board and what stands behind them, up to a limit: an agent can make the file as long as it likes. None, if there
-    /// is no such file.
+    /// The records of this board and what follows them, up to a limit: an agent can make the file of any length. None
+    /// if there is no such file.
     fn log_bytes(&self, board: &Board) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.layout().log();
         let most = board.journal.length.saturating_add(LONGEST_TAIL);
@@ -71,11 +72,11 @@ impl Store {
         }
     }
 
-    /// Begins the log anew behind the present board. Nothing happens if the log turns out to be whole.
+    /// Starts the log again from the present board. Does nothing if the log turns out to be intact.
     pub fn refound_log(&self, now: &Stamp) -> Result<Option<Refounded>, StoreError> {
         let mut lock = self.lock(now)?;
         let (found, identity) = self.load_state()?;
-        // Written anew: the first record vouches for the hash of every task.
+        // Written again: the first record vouches for the hash of every task.
         let (decoded, former) = match found {
             Found::Good(decoded) => (decoded.rewritten(), false),
             Found::Bad { bytes, why: StateError::Former } => (Decoded::former(bytes), true),
@@ -135,7 +136,7 @@ impl Store {
         Ok(Some(Refounded { revision: record.revision, kept: kept.map(|kept| self.dir().join(kept)) }))
     }
 
-    /// Keeps what is left of the log; a try that died has perhaps kept it already.
+    /// Keeps the rest of the log; an attempt that died may have kept it already.
     fn keep_log(&self, revision: u64, bytes: Option<&[u8]>) -> Result<Option<String>, StoreError> {
         let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else { return Ok(None) };
         let edits = self.layout().edits();
@@ -177,7 +178,7 @@ fn text_after(decoded: &Decoded, record: &Record) -> Result<String, StoreError> 
     Ok(content.under(after.board.revision, &journal).map_err(cannot_write)?.text())
 }
 
-/// The record of a try that died between log and board.
+/// The record of an attempt that died between log and board.
 fn begun_before(decoded: &Decoded, bytes: &[u8]) -> Option<Record> {
     let text = std::str::from_utf8(bytes).ok()?;
     if text.find('\n').map(|at| at + 1) != Some(text.len()) {
@@ -201,7 +202,7 @@ fn damage(board: &Board, bytes: Option<&[u8]>) -> Option<LogDamage> {
         return lost(records_gone(actual, mark.length));
     }
     let (committed, tail) = bytes.split_at(usize::try_from(mark.length).unwrap_or(bytes.len()));
-    // Only the length is looked at by every command.
+    // Every command checks only the length.
     let broken = |what: String| {
         Some(LogDamage { what: format!("log.yaml: {what}"), lost: false, stops: !tail.is_empty() })
     };
@@ -213,11 +214,12 @@ fn damage(board: &Board, bytes: Option<&[u8]>) -> Option<LogDamage> {
     if hash(&text.as_bytes()[last..]) != mark.hash {
         return broken(format!("its record {} is not the one the board was made by", board.revision));
     }
-    // A record that a command died over, or several of a board that was rolled back: both follow. So does a torn one.
+    // A record of a command that died, or several of a rolled-back board, follow the last record. A torn one
+    // does too.
     let first = tail.split_inclusive(|byte| *byte == b'\n').next()?;
     let first = String::from_utf8_lossy(first);
     if !first.ends_with('\n') || check_chain(&first, mark.hash.clone(), Some(board.revision)).is_ok() {
         return None;
     }
-    broken(format!("what stands behind record {} does not follow it", board.revision))
+    broken(format!("the records after {} do not follow it", board.revision))
 }

@@ -1,4 +1,4 @@
-//! Any sequence of changes, written and read at every step, and played again from every board on the way.
+//! Random sequences of changes, written and read at every step, and replayed from every board on the way.
 
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ use super::rebuild::replay;
 
 const TASKS: [&str; 3] = ["t1", "t2", "t3"];
 
-/// One random attempt; most of them are refused, which is part of the exercise.
+/// One random attempt; most attempts are refused, which is part of the test.
 #[derive(Debug, Clone)]
 struct Attempt {
     actor: usize,
@@ -25,7 +25,7 @@ struct Attempt {
     verb: usize,
     text: String,
     seconds: u64,
-    /// Everything was loaded, as for other purposes it may be; that must make no difference.
+    /// All bodies were loaded; that must make no difference.
     all_loaded: bool,
     request: Option<u8>,
 }
@@ -52,7 +52,7 @@ fn attempts() -> impl Strategy<Value = Vec<Attempt>> {
     prop::collection::vec(one, 20..60)
 }
 
-/// A message whose text may be anything.
+/// A message with any text.
 fn letter(attempt: &Attempt) -> SendMessage {
     let to = ["role:planner", "role:coder", "planner-1", "human"][attempt.task % 4];
     let message = Draft {
@@ -70,7 +70,7 @@ fn letter(attempt: &Attempt) -> SendMessage {
     SendMessage { message }
 }
 
-/// What comes next for this task, or something else that is always possible.
+/// The next step for this task, or another change that is always possible.
 fn transition(bench: &Bench, attempt: &Attempt) -> (String, Transition) {
     let name = TASKS[attempt.task];
     let text = || format!("{} because of {}", REASONS[attempt.verb % REASONS.len()], attempt.text);
@@ -136,14 +136,14 @@ fn transition(bench: &Bench, attempt: &Attempt) -> (String, Transition) {
     }
 }
 
-/// The board of a bench as it would stand on disk.
+/// The board of a bench as it is on disk.
 fn written(bench: &Bench) -> Decoded {
     let content = Decoded::unwritten(bench.board.clone()).content().expect("it can be written");
     let state = content.under(bench.board.revision, &bench.board.journal).expect("it can be written");
     Decoded::new(state.text().into_bytes()).expect("it can be read")
 }
 
-/// Applies one attempt the way a commit does, to a board of which only the needed bodies are loaded.
+/// Applies one attempt the way a commit does, to a board with only the needed bodies loaded.
 fn commit_one(disk: &mut Decoded, bench: &mut Bench, attempt: &Attempt) -> Option<Record> {
     bench.tick(attempt.seconds);
     let (by, what) = transition(bench, attempt);
@@ -180,7 +180,7 @@ fn commit_one(disk: &mut Decoded, bench: &mut Bench, attempt: &Attempt) -> Optio
     let state = content.under(loaded.board.revision, &journal).expect("it can be written");
     let bytes = state.text().into_bytes();
     *disk = Decoded::new(bytes.clone()).expect("it can be read");
-    // What a process has written itself it need not parse.
+    // A process need not parse what it has written itself.
     loaded.board.journal = journal;
     let (board, origin) = state.reread(&loaded.board, bytes).expect("the same bytes").into_parts();
     let (read_board, read_origin) = disk.clone().into_parts();
@@ -204,7 +204,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(sweep(16, 96)))]
 
     #[test]
-    fn boards_survive_writing_and_the_log_makes_them_again(attempts in attempts()) {
+    fn boards_survive_writing_and_replay(attempts in attempts()) {
         let mut bench = Bench::with_tasks(&TASKS);
         bench.board.journal = JournalMark { length: 0, hash: NO_RECORD.to_owned() };
         let mut disk = written(&bench);
@@ -212,11 +212,11 @@ proptest! {
         let mut log = String::new();
         for attempt in &attempts {
             let Some(record) = commit_one(&mut disk, &mut bench, attempt) else { continue };
-            // Read whole, it is the very board that was never written.
+            // Read completely, it equals the board that was never written.
             let mut whole = disk.clone();
             whole.load(&Needs::Everything).expect("bodies are there");
             prop_assert_eq!(&whole.board, &bench.board);
-            // Written whole, it has the same bytes as written in part.
+            // Written completely, it has the same bytes as written in part.
             let whole = written(&bench);
             prop_assert_eq!(whole.text(), disk.text());
             log.push_str(&record.line().0);
@@ -236,7 +236,7 @@ proptest! {
     }
 }
 
-/// The exercise is worth something only if tasks get somewhere in it.
+/// The test above is only useful if tasks reach their ends in it.
 #[test]
 fn random_sequences_reach_the_end_of_tasks() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();

@@ -1,4 +1,4 @@
-//! What is written for people and other programs: reports, bundles, and views of the board.
+//! Files for people and other programs: reports, bundles, and views of the board.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,12 @@ impl Store {
         self.layout().reports().join(name)
     }
 
-    /// Where the reports are, for messages.
+    /// The directory of the reports, for messages.
     pub fn reports_shown(&self) -> String {
         self.layout().reports().display().to_string()
     }
 
-    /// Writes a report, also over one of that name.
+    /// Writes a report, replacing one of that name.
     pub fn write_report(&self, name: &str, text: &str) -> Result<PathBuf, StoreError> {
         make_private_dir(&self.layout().reports())?;
         let path = self.report_file(name);
@@ -24,7 +24,7 @@ impl Store {
         Ok(path)
     }
 
-    /// Writes a report unless there is one of that name. Says whether it is new.
+    /// Writes a report unless one of that name exists. Returns whether it is new.
     pub fn publish_report(&self, name: &str, text: &str) -> Result<(PathBuf, bool), StoreError> {
         make_private_dir(&self.layout().reports())?;
         let path = self.report_file(name);
@@ -36,7 +36,7 @@ impl Store {
         self.layout().bundles().join(name).symlink_metadata().is_ok()
     }
 
-    /// Keeps a bundle or what was said of one; none, if that name is taken.
+    /// Keeps a bundle or a review of one; none if that name is taken.
     pub fn publish_bundle(&self, name: &str, bytes: &[u8]) -> Result<Option<PathBuf>, StoreError> {
         let dir = self.layout().bundles();
         make_private_dirs(&dir)?;

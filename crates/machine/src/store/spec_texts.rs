@@ -31,9 +31,9 @@ impl Store {
         Ok(hash)
     }
 
-    /// The text of this hash, from its file or its copy; nothing if neither has it.
+    /// The text of this hash, from its file or its copy; none if neither has it.
     pub fn spec_text(&self, wanted: &str) -> Option<Vec<u8>> {
-        // The hash names a file: nothing else may.
+        // The hash becomes a file name: accept nothing but a hash.
         if wanted.is_empty() || !wanted.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             return None;
         }
@@ -43,12 +43,12 @@ impl Store {
         own.or_else(|| self.copy_of(SPEC_TEXTS, &name).filter(|bytes| hash(bytes) == wanted))
     }
 
-    /// Where the text of this hash is, for whoever is shown a part of it.
+    /// The path of the text with this hash, for a reader who is shown only a part.
     pub fn spec_text_location(&self, hash: &str) -> std::path::PathBuf {
         self.layout().spec_texts().join(file_name(hash))
     }
 
-    /// Texts whose files are gone or changed here and kept in the copies.
+    /// Texts whose files are missing or changed here and kept in the copies.
     pub fn lost_spec_texts(&self) -> Vec<String> {
         let Some(witness) = &self.witness else { return Vec::new() };
         let dir = self.layout().spec_texts();
@@ -59,7 +59,7 @@ impl Store {
         names_in(&witness.dir.join(SPEC_TEXTS)).unwrap_or_default().into_iter().filter(is_lost).collect()
     }
 
-    /// Puts those back whose copies are whole.
+    /// Restores lost texts whose copies are intact.
     pub fn restore_lost_spec_texts(&self) -> Result<usize, StoreError> {
         let (mut count, dir) = (0, self.layout().spec_texts());
         for name in self.lost_spec_texts() {

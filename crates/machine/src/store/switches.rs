@@ -1,4 +1,4 @@
-//! The kill switches: files whose existence is what counts, whatever they are.
+//! The kill switches: files that count by existing, whatever they hold.
 
 use std::fs;
 use std::io::{ErrorKind, Read};
@@ -21,12 +21,12 @@ impl Store {
         self.dir().join(name)
     }
 
-    /// The switches that are set now. A directory or a dangling link counts as well as a file.
+    /// The switches that are set now. A directory or a dangling link counts like a file.
     pub fn switches(&self) -> Result<Switches, StoreError> {
         let mut switches = Switches::default();
         let entries = loop {
             match fs::read_dir(self.dir()) {
-                // Unlike opening a file, this is not repeated for us.
+                // Unlike opening a file, reading a directory is not retried by the standard library.
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 other => break other.doing("list", self.dir())?,
             }
@@ -54,13 +54,14 @@ impl Store {
         Ok(switches)
     }
 
-    /// Whether the CHECKPOINT switch is set for everyone: as this process found it, or if it has not looked yet, as it is.
+    /// Whether the team-wide CHECKPOINT switch is set: as this process last read it, or as it is now if it has
+    /// not read it.
     pub fn has_seen_checkpoint(&self) -> bool {
         let seen = *self.checkpoint_seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.unwrap_or_else(|| self.switch_path(SwitchKind::Checkpoint, None).symlink_metadata().is_ok())
     }
 
-    /// The text inside, if it is a readable file.
+    /// The text of the switch file, if readable.
     fn reason(&self, kind: SwitchKind, subject: Option<&str>) -> String {
         let mut text = Vec::new();
         let read = open_no_follow(&self.switch_path(kind, subject), fs::OpenOptions::new().read(true))
@@ -71,19 +72,19 @@ impl Store {
         String::from_utf8_lossy(&text).trim().to_owned()
     }
 
-    /// Sets a switch; one that is set already keeps its reason.
+    /// Sets a switch; one that is already set keeps its reason.
     pub fn set_switch(
         &self,
         kind: SwitchKind,
         subject: Option<&str>,
         reason: &str,
     ) -> Result<bool, StoreError> {
-        // Whole at once: whoever notices the switch finds its reason in it.
+        // Written completely before it is visible: a process that notices the switch finds its reason in it.
         super::files::publish_new(&self.switch_path(kind, subject), format!("{reason}\n").as_bytes())
     }
 
-    /// Takes a switch away. What stands there is moved to the trash rather than removed, in case it is more than a
-    /// marker. One that is gone already is no error.
+    /// Clears a switch. Moves the file to the trash instead of removing it, in case it holds more than a
+    /// marker. Clearing a switch that is not set is no error.
     pub fn clear_switch(&self, kind: SwitchKind, subject: Option<&str>) -> Result<(), StoreError> {
         let path = self.switch_path(kind, subject);
         let trash = self.layout().trash();
@@ -97,10 +98,10 @@ impl Store {
         }
     }
 
-    /// Which setting of a switch this is, and since when it is set; none, if it is not.
+    /// Identifies one setting of a switch, with the time it was set; none if it is not set.
     ///
-    /// A switch that is touched or written to again is the same one, so where the file system knows when a file was made,
-    /// that tells it from the next; elsewhere its last change has to do.
+    /// A switch that is touched or rewritten is still the same one. Where the file system knows when a file was
+    /// made, that time identifies it; elsewhere the last change must serve.
     pub fn switch_identity(&self, kind: SwitchKind, subject: Option<&str>) -> Option<(String, Wall)> {
         let meta = fs::symlink_metadata(self.switch_path(kind, subject)).ok()?;
         let made = meta.created().or_else(|_| meta.modified()).ok()?;
@@ -109,7 +110,7 @@ impl Store {
         Some((format!("{:x}.{:x}", meta.ino(), since.as_nanos()), wall))
     }
 
-    /// For how many seconds a switch has been set; none, if it is not.
+    /// For how many seconds a switch has been set; none if it is not set.
     pub fn switch_age(&self, kind: SwitchKind, subject: Option<&str>) -> Result<Option<u64>, StoreError> {
         let path = self.switch_path(kind, subject);
         match fs::symlink_metadata(&path) {

@@ -1,4 +1,4 @@
-//! The trash: what was removed stays here for a while. Emptying it is the only real deletion there is.
+//! The trash: removed files stay here for a while. Only emptying the trash really deletes files.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -15,27 +15,27 @@ use super::error::{IoContext, StoreError};
 use super::files::names_in;
 use super::machine::Machine;
 
-/// The file in a removed thing's directory that says where it came from.
+/// The file in a trash entry that names the original path.
 pub const ORIGIN: &str = "origin";
-/// What was removed, and git's record of it where it was a worktree.
+/// The removed files, and git's record of them if they were a worktree.
 pub const TREE: &str = "tree";
 pub const RECORD: &str = "record";
-/// How the name of something half deleted begins.
+/// Name prefix of an entry that is being deleted.
 const GOING: &str = ".going-";
 
-/// One removed thing.
+/// One trash entry.
 #[derive(Debug, Serialize)]
 pub struct Removed {
     pub name: String,
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
-    /// Where it came from, as far as that is known.
+    /// The original path, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub origin: Option<PathBuf>,
     pub kind: Kind,
     pub bytes: u64,
-    /// When it was put here, by the clock of then.
+    /// When it was moved here, by the clock at that time.
     pub since: Wall,
 }
 
@@ -59,13 +59,13 @@ impl Kind {
 }
 
 impl Removed {
-    /// How long it has been here. A clock that went back makes it young, never old.
+    /// How long it has been here. A clock that was set back makes it young, never old.
     pub fn age_seconds(&self, now: Wall) -> u64 {
         u64::try_from(now.since(self.since)).unwrap_or(0)
     }
 
     pub fn older_than(&self, days: u64, now: Wall) -> bool {
-        // What looks as if it came from the future was put here under another clock: nobody knows how old it is.
+        // A time in the future comes from another clock: the age is unknown.
         now.0 >= self.since.0 && self.age_seconds(now) >= days.saturating_mul(86_400)
     }
 }
@@ -90,14 +90,14 @@ impl Machine {
                 (false, true) => Kind::Record,
                 _ => Kind::Files,
             };
-            // A file moved here keeps the time of its last change; the move itself is in the other one.
+            // A moved file keeps its time of modification; the move sets its time of change.
             let since = Wall(meta.mtime().max(meta.ctime()));
             found.push(Removed { bytes: bytes_of(&path), since, name, path, origin, kind });
         }
         Ok(found)
     }
 
-    /// Moves files into the trash, with word of where they were. Gives where they are now.
+    /// Moves files into the trash and records their original path. Returns their new path.
     pub fn put_into_trash(&self, path: &Path, name: &str) -> Result<PathBuf, StoreError> {
         let trash = self.trash();
         place::make_directories(self.home(), trash).doing("make the directory", trash)?;
@@ -117,13 +117,13 @@ impl Machine {
         Ok(bin)
     }
 
-    /// Deletes something from the trash for good. Under another name first, so that a death in the middle leaves no
-    /// half that looks whole.
+    /// Deletes a trash entry for good. Renames it first, so that a process that dies on the way leaves no half
+    /// entry that looks complete.
     pub fn delete_removed(&self, removed: &Removed) -> Result<(), StoreError> {
         let going = self.trash().join(format!("{GOING}{}", removed.name));
         let place = self.place(&going)?;
         place.delete().doing("delete", &going)?;
-        // Another process took it out meanwhile, or deleted it.
+        // Another process restored or deleted it meanwhile.
         if !self.place(&removed.path)?.move_to(&place).doing("delete", &removed.path)? {
             return Ok(());
         }
@@ -131,7 +131,7 @@ impl Machine {
         place.delete().doing("delete", &going)
     }
 
-    /// Puts files from the trash back to where they were below `base`; the place must be free.
+    /// Moves files from the trash back to their original path below `base`; the path must be free.
     pub fn take_out_of_trash(&self, removed: &Removed, base: &Path, origin: &Path) -> Result<(), StoreError> {
         let tree = removed.path.join(TREE);
         let to = Place::at(base, origin).doing("move back to", origin)?;
@@ -141,19 +141,19 @@ impl Machine {
         Ok(())
     }
 
-    /// A path of this machine's part of the board, as a place.
+    /// A path of this machine's part of the board, opened as a [`Place`].
     fn place(&self, path: &Path) -> Result<Place, StoreError> {
         Place::at(self.home(), path).doing("reach", path)
     }
 
-    /// What is left of deletions that were begun and not finished.
+    /// Entries whose deletion was started and not finished.
     pub fn unfinished_deletions(&self) -> Result<Vec<PathBuf>, StoreError> {
         let dir = self.trash();
         let names = names_in(dir).doing("read", dir)?.into_iter().filter(|name| name.starts_with(GOING));
         Ok(names.map(|name| dir.join(name)).collect())
     }
 
-    /// Ends deletions that somebody began and did not finish.
+    /// Finishes deletions that another process started and did not finish.
     pub fn finish_deletions(&self) -> Result<(), StoreError> {
         let dir = self.trash();
         for name in names_in(dir).doing("read", dir)?.into_iter().filter(|name| name.starts_with(GOING)) {
@@ -164,7 +164,7 @@ impl Machine {
     }
 }
 
-/// What a file or directory takes up on disk, links not followed.
+/// The disk space of a file or directory; links are not followed.
 pub fn bytes_of(path: &Path) -> u64 {
     walkdir::WalkDir::new(path)
         .follow_links(false)

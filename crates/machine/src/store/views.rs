@@ -1,4 +1,4 @@
-//! Views of the board for other programs: files that are made of it and never read back as truth.
+//! Views of the board for other programs: derived files that liza never reads back as truth.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -10,20 +10,20 @@ use super::files::{make_private_dir, replace_disposable_by};
 use super::handle::Store;
 use crate::wire::graph_file::{FileHead, Piece};
 
-/// Whoever writes them holds this for a moment; whoever waits longer leaves them as they are.
+/// A writer holds the lock for a moment; a process that would wait longer leaves the views unchanged.
 const PATIENCE: Duration = Duration::from_millis(500);
 const AGAIN: Duration = Duration::from_millis(2);
-/// The first line of a graph of some ten thousand tasks.
+/// Enough for the first line of a graph of about ten thousand tasks.
 const LONGEST_HEAD: usize = 4 << 20;
 const LARGEST_TABLE: u64 = 16 << 20;
 
-/// The right to write the views: while it is held no older board takes the place of a newer one.
+/// The lock for writing the views: while it is held, no older board replaces a newer one.
 pub struct ViewLock {
     _file: File,
 }
 
 impl Store {
-    /// None, if others hold it for longer than is waited here.
+    /// None if other processes hold the lock longer than this call waits.
     pub fn lock_views(&self) -> Result<Option<ViewLock>, StoreError> {
         let path = self.layout().lock_table().with_file_name("views.lock");
         let open = || OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
@@ -46,7 +46,7 @@ impl Store {
         }
     }
 
-    /// The first line of the graph's file, and the file; nothing where there is none that liza wrote.
+    /// The first line of the graph's file, and the file; none if liza wrote no such file.
     pub fn graph_head(&self, id: &str, _: &ViewLock) -> Option<(FileHead, File)> {
         let mut file = File::open(self.layout().graph(id)).ok()?;
         let mut line = Vec::new();
@@ -71,7 +71,7 @@ impl Store {
         replace_disposable_by(&path, |mut new| new.write_all(text.as_bytes()))
     }
 
-    /// The graph's file made of parts of itself and new text.
+    /// Writes the graph's file from parts of its old version and new text.
     pub fn patch_graph(
         &self,
         id: &str,
@@ -88,12 +88,12 @@ impl Store {
         })
     }
 
-    /// A graph that goes by another name now.
+    /// Removes the file of a graph that has another name now.
     pub fn remove_graph(&self, id: &str, _: &ViewLock) {
         let _ = fs::remove_file(self.layout().graph(id));
     }
 
-    /// The table of locks as it was written last.
+    /// The table of locks as last written.
     pub fn lock_table(&self, _: &ViewLock) -> Option<Vec<u8>> {
         let file = File::open(self.layout().lock_table()).ok()?;
         let mut bytes = Vec::with_capacity(4096);
@@ -106,7 +106,7 @@ impl Store {
     }
 }
 
-/// Inside of the kernel where that is possible.
+/// Copied inside the kernel where possible.
 fn copy_range(old: &File, from: u64, length: u64, new: &File) -> std::io::Result<()> {
     let (mut at, end) = (from, from + length);
     #[cfg(target_os = "linux")]

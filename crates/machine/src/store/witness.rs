@@ -1,11 +1,12 @@
-//! Copies of board, journal and archive below the common git directory, where `git clean` does not reach and a backup of
-//! `.liza` that is put back does not go.
+//! Copies of board, journal and archive below the common git directory, which neither `git clean` nor a
+//! restored backup of `.liza` reaches.
 //!
-//! After each commit the journal's copy gets the same record, the board's copy becomes a second link to the published file,
-//! and a finished task keeps a link when it leaves the board. A copy may lag behind: its process died, or an agent's sandbox
-//! does not let it write there. It is never ahead. So whoever finds it ahead knows that an older board was put in place.
+//! After each commit the journal's copy gets the same record, the board's copy becomes a second link to the
+//! published file, and a task that is archived keeps a link. A copy may lag behind: its process died, or an
+//! agent's sandbox forbids writing there. A copy is never ahead. So a copy that is ahead of the board proves
+//! that an older board was put in place.
 //!
-//! The journal's copy is a file of its own, because a journal overwritten in place would take a link along.
+//! The journal's copy is a separate file, because overwriting a journal in place would change a link too.
 
 use std::fs;
 use std::io;
@@ -22,30 +23,30 @@ use super::files::{make_private_dir, names_in, read_whole, replace};
 use super::handle::Store;
 use super::read::LARGEST_STATE;
 
-/// What was put back from the copies.
+/// What was restored from the copies.
 pub struct Restored {
     pub revision: u64,
-    /// Where what stood there is kept.
+    /// Where the replaced files are kept.
     pub kept: Vec<PathBuf>,
-    /// Archived tasks that were put back.
+    /// How many archived tasks were restored.
     pub archived: usize,
 }
 
 impl Store {
-    /// The same board, with copies of it in this directory.
+    /// The same board, with its copies in this directory.
     pub fn witnessed(mut self, dir: PathBuf) -> Self {
         self.witness = Some(Witness::new(dir));
         self
     }
 
-    /// Told of every board that is published.
+    /// Updates the copies after every published board.
     pub(super) fn follow(&self, journal: &JournalMark, line: &str) {
         if let Some(witness) = &self.witness {
             witness.follow(self.layout(), journal, line);
         }
     }
 
-    /// Keeps a link of an archived task.
+    /// Keeps a link to an archived task's file.
     pub(super) fn witness_archived(&self, path: &Path) {
         let Some((witness, name)) = self.witness.as_ref().zip(path.file_name()) else { return };
         let to = witness.archive().join(name);
@@ -54,26 +55,26 @@ impl Store {
         }
     }
 
-    /// How long the copy of the journal was at this moment; asked before the board is read.
+    /// The present length of the journal's copy; read it before the board.
     pub(super) fn witnessed_length(&self) -> u64 {
         self.witness.as_ref().map_or(0, Witness::length)
     }
 
-    /// The revision of the copies, if it is above that of a board that was read after they had this length.
+    /// The revision of the copies, if it is above the board's, which was read after the copy had this length.
     pub(super) fn witnessed_above(&self, board: &Board, length: u64) -> Option<u64> {
         if length <= board.journal.length {
             return None;
         }
-        // A journal that was begun anew is shorter than its copy, until the copy follows.
+        // A journal that was started again is shorter than its copy, until the copy follows.
         self.witness.as_ref()?.revision().filter(|revision| *revision > board.revision)
     }
 
-    /// The revision of the copies, where there are any.
+    /// The revision of the copies; none if there are none.
     pub fn witnessed_revision(&self) -> Option<u64> {
         self.witness.as_ref()?.revision()
     }
 
-    /// The board that stands here, if its copies are of a later revision; that revision.
+    /// The revision of this board and the later one of its copies; none if the copies are not ahead.
     pub fn is_behind_witness(&self) -> Option<(u64, u64)> {
         let length = self.witnessed_length();
         let (super::read::Found::Good(decoded), _) = self.load_state().ok()? else { return None };
@@ -94,7 +95,7 @@ impl Store {
         (hash(&text.as_bytes()[last..]) == board.journal.hash).then_some(text)
     }
 
-    /// Puts the journal of the present board back from its copy; what stood there is kept.
+    /// Restores the journal of the present board from its copy; the replaced file is kept.
     pub fn restore_log(&self, now: &Stamp) -> Result<Option<PathBuf>, StoreError> {
         let _lock = self.lock(now)?;
         let snapshot = self.read(&crate::board::Needs::Nothing)?;
@@ -107,7 +108,7 @@ impl Store {
         Ok(kept)
     }
 
-    /// Puts board, journal and archive back as their copies have them; what stood there is kept.
+    /// Restores board, journal and archive from their copies; the replaced files are kept.
     pub fn restore_from_witness(&self, now: &Stamp) -> Result<Restored, StoreError> {
         let Some(witness) = &self.witness else { return Err(StoreError::Missing(self.dir().to_owned())) };
         let (text, records) = witness.records()?;
@@ -139,7 +140,7 @@ impl Store {
         Ok(Restored { revision: last.revision, kept, archived })
     }
 
-    /// Puts archived tasks back whose files are gone.
+    /// Restores archived tasks whose files are missing.
     fn restore_archive(&self, witness: &Witness) -> Result<usize, StoreError> {
         let mut count = 0;
         for name in names_in(&witness.archive()).unwrap_or_default() {
@@ -162,14 +163,14 @@ impl Store {
         }
     }
 
-    /// Compares the copies with what stands here. A copy that lags behind is no contradiction.
+    /// Compares the copies with the board's files. A copy that lags behind is no contradiction.
     pub fn check_witness(&self, board: &Board) -> Result<String, String> {
         let Some(witness) = &self.witness else { return Ok("this board has none".to_owned()) };
         let length = witness.length();
         if length == 0 {
             return Ok("none yet; the next change makes them".to_owned());
         }
-        // Asked of the board that is here now: the one that was read may be of before the last change.
+        // Compares the board as it is now: the caller may have read it before the last change.
         if let Some((revision, above)) = self.is_behind_witness() {
             return Err(format!(
                 "the board is at revision {revision}, its copy below .git at {above}: an older board was put in place"
@@ -181,7 +182,7 @@ impl Store {
             return Err("the journal is not the one whose copy is kept below .git".to_owned());
         }
         let names = names_in(&witness.archive()).unwrap_or_default();
-        // A task that came back to the board is shown by the board.
+        // The board shows a task that was restored from the archive.
         let on_board =
             |name: &str| board.tasks.iter().any(|task| name.strip_suffix(".yaml") == Some(&task.id.folded()));
         for name in names.iter().filter(|name| !name.starts_with('.') && !on_board(name)) {
@@ -199,7 +200,7 @@ impl Store {
         Ok(format!("{records} records and {} archived tasks, the same as here", names.len()))
     }
 
-    /// Archived tasks whose files are gone here and kept in the copies.
+    /// Archived tasks whose files are missing here and kept in the copies.
     pub fn lost_archived(&self) -> Vec<String> {
         let Some(witness) = &self.witness else { return Vec::new() };
         let gone = |name: &String| {
@@ -208,12 +209,12 @@ impl Store {
         names_in(&witness.archive()).unwrap_or_default().into_iter().filter(gone).collect()
     }
 
-    /// Puts those back.
+    /// Restores those tasks.
     pub fn restore_lost_archived(&self) -> Result<usize, StoreError> {
         self.witness.as_ref().map_or(Ok(0), |witness| self.restore_archive(witness))
     }
 
-    /// Keeps a copy of another record that is named by its content.
+    /// Keeps a copy of a file that is named by its content.
     pub fn keep_copy(&self, kind: &str, name: &str, bytes: &[u8]) {
         let Some(witness) = &self.witness else { return };
         let dir = witness.dir.join(kind);
@@ -227,7 +228,7 @@ impl Store {
         read_whole(&path, LARGEST_STATE).ok().map(|(bytes, _)| bytes)
     }
 
-    /// Sets the copies aside: with the board, if it is there. Returns where they are.
+    /// Sets the copies aside, with the board if it exists. Returns their new path.
     pub fn forget_witness(&self, now: &Stamp) -> Result<Option<PathBuf>, StoreError> {
         let Some(dir) = self.witness.as_ref().map(|witness| &witness.dir).filter(|dir| dir.is_dir()) else {
             return Ok(None);

@@ -1,8 +1,8 @@
-//! A directory that is watched.
+//! A watched directory.
 //!
-//! The directory rather than a file in it: files are replaced, and a watch on a replaced file sees nothing. A change is
-//! only a hint, and whoever is told looks at the files again. Hints may be lost (the kernel's queue overflows, the
-//! directory itself is replaced, there are no watches left), so every two seconds the entries are compared as well.
+//! The directory rather than a file in it: files are replaced, and a watch on a replaced file sees nothing. A change
+//! is only a hint: the woken process reads the files again. Hints may be lost (the kernel's queue overflows, the
+//! directory itself is replaced, no watches are left), so every two seconds the entries are compared as well.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use std::time::{Duration, Instant};
 use super::glance::Glance;
 use super::hints::{Hint, Hints, IsNews};
 
-/// How long a change may go unseen where a notification is lost.
+/// How long a change may go unseen if a notification is lost.
 const SLOW_POLL: Duration = Duration::from_secs(2);
-/// How long where there are no notifications at all.
+/// How long without any notifications.
 const FAST_POLL: Duration = Duration::from_millis(200);
 
 /// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Woke {
-    /// Something in the directory is not as it was.
+    /// Something in the directory has changed.
     Changed,
-    /// The time was over; nothing that can be seen from outside has changed.
+    /// The time is over; no visible change.
     TimeOver,
 }
 
@@ -35,18 +35,19 @@ pub struct DirectoryWatch {
 }
 
 impl DirectoryWatch {
-    /// Watches from now on: whoever looks at the files after this misses nothing that `is_news`.
+    /// Watches from now on: a caller that reads the files afterwards misses no change that `is_news`.
     pub fn new(dir: &Path, is_news: IsNews) -> Self {
         let hints = hinted(dir, is_news);
         Self { dir: dir.to_owned(), is_news, hints, seen: Glance::at(dir, is_news) }
     }
 
-    /// Why the directory is polled five times a second instead of being notified of, if it is.
+    /// Why the directory is polled five times a second instead of notified, if it is.
     pub fn is_polling(&self) -> Option<&str> {
         self.hints.as_ref().err().map(String::as_str)
     }
 
-    /// Returns when something changed, when the slow poll is due, or when `left` is over. Files that are only read wake nobody.
+    /// Returns when something changed, when the slow poll is due, or when `left` is over. Reading files wakes no
+    /// waiter.
     pub fn wait(&mut self, left: Duration) -> Woke {
         let end = Instant::now() + left.min(SLOW_POLL);
         loop {
@@ -58,7 +59,7 @@ impl DirectoryWatch {
                     Hint::None
                 }
             };
-            // After a hint the entries are left for the slow poll to compare: it may call for one look too many.
+            // After a hint the slow poll compares the entries: that may cause one look too many.
             if hint == Hint::Entry || self.has_changed() || hint == Hint::Directory {
                 return Woke::Changed;
             }
@@ -71,7 +72,7 @@ impl DirectoryWatch {
     fn has_changed(&mut self) -> bool {
         let now = Glance::at(&self.dir, self.is_news);
         if now.place != self.seen.place {
-            // Another directory has its name now, and the watch is still on the former one.
+            // Another directory has this name now, and the watch is still on the former one.
             self.hints = hinted(&self.dir, self.is_news);
         }
         let changed = now != self.seen;
@@ -79,8 +80,8 @@ impl DirectoryWatch {
         changed
     }
 
-    /// Calls `changed` from a thread of its own after every change, until the [`Notification`] is dropped. As with `new`,
-    /// whoever looks at the files after this has returned misses nothing. Changes in quick succession may be told as one.
+    /// Calls `changed` from its own thread after every change, until the [`Notification`] is dropped. As with `new`,
+    /// a caller that reads the files afterwards misses nothing. Quick changes may cause one call.
     pub fn notify_to(
         dir: &Path,
         is_news: IsNews,
@@ -101,14 +102,14 @@ impl DirectoryWatch {
     }
 }
 
-/// Keeps the calls coming that [`DirectoryWatch::notify_to`] promised; dropping it ends them.
+/// Keeps the calls of [`DirectoryWatch::notify_to`] coming; dropping it ends them.
 pub struct Notification {
     ended: Arc<AtomicBool>,
     polling: Option<String>,
 }
 
 impl Notification {
-    /// As [`DirectoryWatch::is_polling`], when it began.
+    /// As [`DirectoryWatch::is_polling`], at the start.
     pub fn is_polling(&self) -> Option<&str> {
         self.polling.as_deref()
     }
@@ -116,12 +117,12 @@ impl Notification {
 
 impl Drop for Notification {
     fn drop(&mut self) {
-        // Its thread sees that at the next slow poll at the latest.
+        // The thread notices at the next slow poll at the latest.
         self.ended.store(true, Ordering::Relaxed);
     }
 }
 
-/// Has the kernel signal changes, or says why it cannot.
+/// Asks the kernel to signal changes, or says why it cannot.
 fn hinted(dir: &Path, is_news: IsNews) -> Result<Hints, String> {
     if is_taken_away() {
         return Err("a test took it away".to_owned());
@@ -148,7 +149,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// What is written beside first is no news.
+    /// Temporary files are no news.
     fn is_news(name: &OsStr) -> bool {
         !name.as_encoded_bytes().starts_with(b".")
     }
@@ -157,7 +158,7 @@ mod tests {
         DirectoryWatch::new(dir, is_news)
     }
 
-    /// A watch that the kernel tells nothing.
+    /// A watch without kernel notifications.
     fn deaf(dir: &Path) -> DirectoryWatch {
         DirectoryWatch { hints: Err("a test says so".to_owned()), ..hearing(dir) }
     }
@@ -168,19 +169,19 @@ mod tests {
         std::fs::rename(&temp, dir.join(name)).expect("renamed");
     }
 
-    /// Waits until `state` says `text`, looking only when woken.
+    /// Waits until `state` holds `text`, reading only when woken.
     fn sees(watch: &mut DirectoryWatch, dir: &Path, text: &str) {
         let deadline = Instant::now() + PATIENCE;
         while std::fs::read_to_string(dir.join("state")).unwrap_or_default() != text {
             assert!(Instant::now() < deadline, "`{text}` was never seen");
             while watch.wait(PATIENCE) != Woke::Changed {
-                assert!(Instant::now() < deadline, "`{text}` was never told");
+                assert!(Instant::now() < deadline, "`{text}` was never seen");
             }
         }
     }
 
     #[test]
-    fn of_a_thousand_renames_the_last_is_seen() {
+    fn last_of_many_renames_is_seen() {
         for make in [hearing, deaf] {
             let dir = tempfile::tempdir().expect("a directory");
             let mut watch = make(dir.path());
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_wakes_nobody() {
+    fn reading_wakes_no_waiter() {
         let dir = tempfile::tempdir().expect("a directory");
         put(dir.path(), "state", "x");
         for make in [hearing, deaf] {
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_are_no_news_wake_nobody() {
+    fn uninteresting_entries_wake_no_waiter() {
         let dir = tempfile::tempdir().expect("a directory");
         for make in [hearing, deaf] {
             let mut watch = make(dir.path());
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_ends_with_its_time() {
+    fn wait_ends_with_its_time() {
         let dir = tempfile::tempdir().expect("a directory");
         for make in [hearing, deaf] {
             assert_eq!(make(dir.path()).wait(Duration::ZERO), Woke::TimeOver);
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn without_notification_it_says_why() {
+    fn polling_watch_says_why() {
         let dir = tempfile::tempdir().expect("a directory");
         assert_eq!(hearing(dir.path()).is_polling(), None);
         let mut watch = hearing(&dir.path().join("later"));
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_put_in_place_of_the_former_is_watched_in_its_stead() {
+    fn replaced_directory_is_watched() {
         let root = tempfile::tempdir().expect("a directory");
         let dir = root.path().join("dir");
         std::fs::create_dir(&dir).expect("made");
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_can_be_told_of_changes_until_it_is_dropped() {
+    fn channel_reports_changes_until_dropped() {
         let dir = tempfile::tempdir().expect("a directory");
         let (sender, receiver) = channel();
         let notification = DirectoryWatch::notify_to(dir.path(), is_news, move || {
@@ -264,9 +265,9 @@ mod tests {
         .expect("a thread");
         assert_eq!(notification.is_polling(), None);
         put(dir.path(), "state", "1");
-        receiver.recv_timeout(PATIENCE).expect("told");
+        receiver.recv_timeout(PATIENCE).expect("a change is reported");
         drop(notification);
-        // The thread lets go of its end: nothing more can come.
+        // The thread drops its end: nothing more can come.
         let deadline = Instant::now() + PATIENCE;
         while receiver.recv_timeout(PATIENCE).is_ok() {
             assert!(Instant::now() < deadline);

@@ -1,4 +1,4 @@
-//! What the entries of a directory look like from outside, so that a change can be told without any notification.
+//! A directory's entries as seen from outside, so that changes show without any notification.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,15 +7,15 @@ use std::path::Path;
 
 use super::hints::IsNews;
 
-/// One look at a directory. Two that are equal saw the same files with the same bytes; reading a file changes nothing.
+/// One look at a directory. Two equal ones saw the same files with the same bytes; reading a file changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Glance {
-    /// Which directory it was; none if there was none.
+    /// Device and inode of the directory; none if it does not exist.
     pub place: Option<(u64, u64)>,
     entries: BTreeMap<OsString, Mark>,
 }
 
-/// Whole seconds would miss quick changes, and a file that is replaced may keep its size.
+/// Whole seconds would miss quick changes, and a replaced file may keep its size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mark {
     inode: u64,
@@ -39,7 +39,7 @@ impl Glance {
 }
 
 impl Mark {
-    /// What happens inside a directory is not told by its own entry: runners write below some all the time.
+    /// A directory's entry does not count changes inside it: runners write below some all the time.
     fn of(meta: &std::fs::Metadata) -> Self {
         if meta.is_dir() {
             return Self { inode: meta.ino(), size: 0, modified: (0, 0), changed: (0, 0) };
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_change_shows_and_reading_does_not() {
+    fn changes_show_and_reading_does_not() {
         let dir = tempfile::tempdir().expect("a directory");
         let file = dir.path().join("file");
         let mut seen = Glance::at(dir.path(), |_| true);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_not_there_is_a_look_like_any_other() {
+    fn missing_directory_is_a_valid_look() {
         let dir = tempfile::tempdir().expect("a directory");
         let inner = dir.path().join("inner");
         let without = Glance::at(&inner, |_| true);

@@ -1,15 +1,15 @@
-//! The kernel's word that something in a directory is not as it was.
+//! Kernel notifications that something in a directory has changed.
 //!
-//! On Linux the directory is asked for changes only: opening or reading a file wakes no loop.
+//! On Linux only changes are watched: opening or reading a file wakes no loop.
 
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
-/// Which entries of the directory are worth a look.
+/// Which entries of the directory matter.
 pub type IsNews = fn(&OsStr) -> bool;
 
-/// What a wait for the kernel's word came to.
+/// The result of waiting for the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
     Entry,
@@ -63,7 +63,7 @@ mod kernel {
             }
         }
 
-        /// All that has come until now.
+        /// Everything that has come so far.
         fn read(&self) -> Hint {
             let mut buffer = [MaybeUninit::uninit(); 4096];
             let mut reader = Reader::new(&self.kernel, &mut buffer);
@@ -94,7 +94,7 @@ mod kernel {
     use super::*;
 
     pub struct Hints {
-        /// Holds one signal at most: who has not been woken yet need not be woken twice.
+        /// Holds at most one signal: a waiter that has not woken yet need not be woken twice.
         signals: Receiver<()>,
         // Dropping it ends the notification.
         _watcher: notify::RecommendedWatcher,
@@ -104,8 +104,8 @@ mod kernel {
         pub fn of(dir: &Path, is_news: IsNews) -> Result<Self, String> {
             let (signal, signals) = sync_channel(1);
             let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-                // Looking at the board opens it: if that counted, every look would call for the next one. What cannot
-                // be told, such as an overflow of the kernel's queue, counts as a change.
+                // Reading the board opens it: if that counted, every look would cause the next one. An unclear event,
+                // such as an overflow of the kernel's queue, counts as a change.
                 let is_hint = event.map_or(true, |event| {
                     let named = event.paths.iter().filter_map(|path| path.file_name());
                     !matches!(event.kind, EventKind::Access(_))
@@ -122,7 +122,7 @@ mod kernel {
         }
 
         pub fn wait(&self, left: Duration) -> Hint {
-            // What it is about is not known for sure.
+            // What it is about is uncertain.
             if self.signals.recv_timeout(left).is_ok() { Hint::Directory } else { Hint::None }
         }
     }

@@ -1,6 +1,6 @@
 use crate::cli::prelude::*;
 
-/// Say that this agent is alive; renews its leases
+/// Report that this agent is alive and renew its leases
 ///
 /// Example: liza agent heartbeat
 #[derive(Args)]

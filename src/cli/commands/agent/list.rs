@@ -40,7 +40,7 @@ impl OnBoard for ListArgs {
                 line.push_str(&format!("  spent {}", agent.spent.words()));
             }
             text.line(line);
-            // The hash of the token is nobody's business.
+            // Without the hash of the token.
             rows.push(json!({
                 "id": id, "roles": agent.roles, "incarnation": agent.incarnation, "status": agent.status,
                 "registered_at": agent.registered_at, "heartbeat": agent.heartbeat, "holds": holds,
@@ -49,7 +49,7 @@ impl OnBoard for ListArgs {
             }));
         }
         if text.is_empty() {
-            text.push_str("no agent is registered; `liza agent register --role coder --shell` makes one");
+            text.push_str("no agent is registered; `liza agent register --role coder --shell` registers one");
         }
         Ok(Answer::new(json!({ "agents": rows }), text).at(board.revision))
     }
@@ -60,7 +60,7 @@ fn role_names(agent: &Agent) -> String {
     names.join(",")
 }
 
-/// An agent that a runner started and that holds nothing any more has done its work; one that holds something was cut off.
+/// `finished`: the runner has ended and the agent holds no work. `gone`: the runner has ended and the agent still holds work.
 fn state(agent: &Agent, runs: bool, holds_work: bool) -> &'static str {
     match (agent.is_active(), agent.runner.is_some(), runs) {
         (false, ..) => "retired",

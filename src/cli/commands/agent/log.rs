@@ -2,31 +2,31 @@ use crate::cli::prelude::*;
 use crate::flow::sessions::{self, Kept, Reader};
 use crate::provider::{Step, Usage};
 
-/// How often a session that goes on is looked at.
+/// The polling interval of --follow.
 const EVERY: Duration = Duration::from_millis(200);
-/// So many lines of standard error are shown.
+/// The number of lines of standard error that are shown.
 const ERROR_LINES: usize = 10;
 
-/// Show what an agent did in its last session: words, tools, tokens, end
+/// Show the words, tools, tokens and end of an agent's last session
 ///
-/// Reads the output that is kept under .liza/runs, of every provider, while the session goes on, when it has ended, and when it
-/// crashed. Names an agent or a task; without a name, the last session of all.
+/// Reads the output kept under .liza/runs, for every provider, during and after the session, and after a crash.
+/// Without an agent or task: the last session of all agents.
 ///
 /// Example: liza agent log coder-1 -n 20
 ///
 /// Example: liza agent log t1 -f
 #[derive(Args)]
 pub struct LogArgs {
-    /// The agent, or the task it worked on
+    /// Agent, or task that the agent worked on
     #[arg(value_name = "AGENT|TASK")]
     pub of: Option<String>,
-    /// Go on printing until the session ends
+    /// Keep printing until the session ends
     #[arg(short, long)]
     pub follow: bool,
-    /// The last N steps
+    /// Number of steps to show, the last ones
     #[arg(short = 'n', long, value_name = "N", default_value_t = 200)]
     pub number: usize,
-    /// The lines as the agent's command printed them (without control characters)
+    /// Print the lines as the agent's command printed them, without control characters
     #[arg(long)]
     pub raw: bool,
 }
@@ -60,7 +60,7 @@ impl OnBoard for LogArgs {
             }
         }
         loop {
-            // Asked before the last look, so that nothing is missed.
+            // Checked before the last read, so that no step is missed.
             let over = kept.ended().is_some() || !is_supervised(ctx, &kept);
             let mut more = reader.more();
             let quiet = more.is_empty();
@@ -83,7 +83,7 @@ impl OnBoard for LogArgs {
     }
 }
 
-/// Whether its runner still lives.
+/// Whether the runner of the session is alive.
 fn is_supervised(ctx: &Context, kept: &Kept) -> bool {
     let Ok(id) = AgentId::new(&kept.agent) else { return false };
     let Ok(snapshot) = ctx.store.read(&Needs::Nothing) else { return false };
@@ -109,7 +109,7 @@ fn head(kept: &Kept) -> String {
     format!("{}{task}{by}\n", kept.agent)
 }
 
-/// What it used and why it ended.
+/// What the session used and why it ended.
 fn end(ctx: &Context, kept: &Kept) -> String {
     let mut text = String::new();
     let errors = errors(kept);
@@ -119,8 +119,8 @@ fn end(ctx: &Context, kept: &Kept) -> String {
     }
     let Some(ended) = kept.ended() else {
         text.line(match is_supervised(ctx, kept) {
-            true => "it goes on (`-f` follows it)",
-            false => "its runner is gone; how it ended is not known",
+            true => "the session is running (`-f` follows it)",
+            false => "the runner is gone; how the session ended is unknown",
         });
         return text;
     };

@@ -6,7 +6,7 @@ mod retire;
 mod run;
 
 crate::cli::session::commands! {
-    /// Identities of agents
+    /// Register, list, run and retire agents
     ///
     /// Example: liza agent list
     pub enum AgentCommand {

@@ -3,15 +3,16 @@ use crate::flow::agents;
 
 /// Give an agent an identity and a secret token
 ///
-/// Registering an id again ends its former incarnation: the old token stops working and its leases count as expired.
+/// Registering an id again ends its former incarnation: the old token stops working and the leases of that
+/// incarnation count as expired.
 ///
 /// Example: eval "$(liza agent register --role coder --shell)"
 #[derive(Args)]
 pub struct RegisterArgs {
-    /// What it is there for; repeat for several
+    /// Role of the agent; repeat for several
     #[arg(long, required = true, value_name = "ROLE")]
     pub role: Vec<Role>,
-    /// Its name (default: the role and the next free number)
+    /// Id of the agent (default: the role and the next free number)
     #[arg(long, value_hint = ValueHint::Other)]
     pub id: Option<AgentId>,
     /// Print export lines for a shell

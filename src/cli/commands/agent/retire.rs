@@ -1,11 +1,11 @@
 use crate::cli::prelude::*;
 
-/// End an agent's identity; its reserved tasks become free
+/// End an agent's identity and free its reserved tasks
 ///
 /// Example: liza agent retire coder-1
 #[derive(Args)]
 pub struct RetireArgs {
-    /// The agent
+    /// Id of the agent
     pub id: AgentId,
 }
 

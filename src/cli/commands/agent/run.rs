@@ -2,45 +2,45 @@ use crate::cli::prelude::*;
 use crate::supervise::explain::explain;
 use crate::supervise::runner::{Left, Options, Runner};
 
-/// Supervise one agent: wait for work, claim it, start the agent on it, and judge what it left
+/// Supervise one agent: claim work, start the agent, check the result
 ///
 /// The agent's command comes from `provider`, `roles` and `team` in liza.yaml, or from --provider. It runs in the
-/// task's worktree, in a process group of its own; `liza agent log` shows its output. The runner renews the lease while
-/// the agent lives, saves uncommitted work, and merges what its reviewer approved. Ends at ABORT (exit 5), at a signal, or
-/// after three crashes in five minutes (exit 1).
+/// task's worktree, in its own process group; `liza agent log` shows its output. The runner renews the lease while
+/// the agent lives, saves uncommitted work, and merges what its reviewer approved. It ends at ABORT (exit 5), at a
+/// signal, or after three crashes in five minutes (exit 1).
 ///
 /// Example: liza agent run --role coder --explain
 #[derive(Args)]
 pub struct RunArgs {
-    /// As what it works
+    /// Role of the agent
     #[arg(long)]
     pub role: Role,
-    /// Its name (default: the role and the first number whose runner is not alive)
+    /// Id of the agent (default: the role and the first number without a live runner)
     #[arg(long)]
     pub id: Option<AgentId>,
-    /// By which agent command it is played
+    /// Provider of the agent (overrides liza.yaml)
     #[arg(long)]
     pub provider: Option<String>,
-    /// Leave after one piece of work, or at once if there is none
+    /// End after one piece of work, or at once if there is none
     #[arg(long)]
     pub once: bool,
     /// Work on this task only
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
-    /// Show what would be started, and start nothing
+    /// Show what would be started; start nothing
     #[arg(long)]
     pub explain: bool,
-    /// The `liza run` it belongs to
+    /// Process id of the `liza run` that started this runner
     #[arg(long, hide = true)]
     pub parent: Option<u32>,
-    /// Occasions a planner is woken for
+    /// Triggers that a planner is started for
     #[arg(long, hide = true)]
     pub woken: Vec<String>,
 }
 
 impl OnBoard for RunArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        // Where there is no board, that is what is said.
+        // Reports a missing board before any other refusal.
         let board = session.ctx.read(&Needs::Nothing)?.board;
         session.people_only("run agents")?;
         session.known_role(&self.role)?;
@@ -57,11 +57,11 @@ impl OnBoard for RunArgs {
             let explained = explain(&session.ctx, &options)?;
             return Ok(Answer::new(explained.data, explained.text).verbatim());
         }
-        // A run has dealt with edits before it started its runners; since then agents are at work.
+        // `liza run` has settled manual edits before it started this runner.
         if self.parent.is_none() {
             session.ctx.settle_edits()?;
             if let Ok(config) = session.ctx.project_config() {
-                // New gates are on record before the agent is at work; changed ones stop what they judge.
+                // Records new gates before the agent starts; a changed gate stops approvals and merges.
                 let _ = crate::flow::gates::accepted::note_new(&session.ctx, &board, &config);
             }
         }
@@ -75,7 +75,7 @@ impl OnBoard for RunArgs {
             Left::Signal(signal) => answer.exit = exit_code(signal),
             Left::Aborted(why) => {
                 return Err(Failure::new(Code::Switched, why)
-                    .hint("work in progress is kept; `liza resume` takes the switch away"));
+                    .hint("work in progress is kept; `liza resume` removes the switch"));
             }
             Left::GaveUp(why) => {
                 let again = format!("liza agent run --id {id} --role {}", self.role);

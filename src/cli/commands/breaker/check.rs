@@ -1,7 +1,7 @@
 use crate::cli::prelude::*;
 use crate::policy::breaker::{Gauge, Story, threshold};
 
-/// Look for patterns now, and say how far each is from tripping; nothing is changed
+/// Show how far each pattern is from tripping the breaker
 ///
 /// Example: liza breaker check
 #[derive(Args)]
@@ -25,7 +25,7 @@ impl OnBoard for CheckArgs {
             gauges.iter().filter(|gauge| enabled && would_trip(gauge)).map(|gauge| gauge.pattern.as_str()),
         );
         if !would.is_empty() {
-            text.line(format!("{would} would trip now: `liza watch --once` lets it"));
+            text.line(format!("{would} would trip now: `liza watch --once` trips it"));
         }
         let row = |gauge: &Gauge| {
             let mut row = json!(gauge);
@@ -46,7 +46,7 @@ fn would_trip(gauge: &Gauge) -> bool {
 
 fn words(gauge: &Gauge) -> String {
     let response = gauge.response.map_or("off", |response| response.as_str());
-    let Some(story) = &gauge.nearest else { return format!("{response}; nothing of the kind") };
+    let Some(story) = &gauge.nearest else { return format!("{response}; no evidence") };
     let open = gauge.open.as_ref().map_or(String::new(), |trip| format!(", {trip} is open for it"));
     let Story { count, needed, unit, summary, evidence, .. } = story;
     let records = plural(evidence.len(), "record");

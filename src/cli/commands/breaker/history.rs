@@ -1,7 +1,7 @@
 use super::as_json;
 use crate::cli::prelude::*;
 
-/// List every trip and what became of it, the last first
+/// List all trips and their outcomes, the last first
 ///
 /// Example: liza breaker history
 #[derive(Args)]

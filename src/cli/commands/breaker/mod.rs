@@ -16,12 +16,13 @@ commands! {
     }
 }
 
-/// Show what the circuit breaker tripped for, and settle it
+/// Show and resolve trips of the circuit breaker
 ///
-/// `liza watch` and `liza run` look for patterns that no single task shows: the same error, outage or rejection on many tasks,
-/// crashes of several agents, plans that go round in circles. A pattern trips the breaker once; it tells a person, and
-/// for most patterns it sets CHECKPOINT: nothing new starts until `liza resume`. Debt, workarounds and rejections are told only.
-/// `breaker.responses` in liza.yaml says otherwise: warning, checkpoint, halt (ABORT) or off. It changes no task.
+/// `liza watch` and `liza run` look for patterns that no single task shows: the same error, outage or rejection on
+/// many tasks, crashes of several agents, plans that repeat without progress. A pattern trips the breaker once; liza
+/// reports it to a person, and for most patterns it sets the CHECKPOINT switch: no new work starts until `liza
+/// resume`. Debt, workarounds and rejections are only reported. `breaker.responses` in liza.yaml changes the
+/// response: warning, checkpoint, halt (ABORT) or off. The breaker changes no task.
 ///
 /// Example: liza breaker
 #[derive(Args)]

@@ -1,18 +1,18 @@
 use crate::board::TripId;
 use crate::cli::prelude::*;
 
-/// Say what was decided about a trip, or about all that are open (people only)
+/// Record what was decided about open trips (people only)
 ///
-/// What happened until now is settled by it: the breaker trips again only for what comes later. A switch that it set stays until
+/// The breaker then ignores what happened until now and trips only for later events. A switch that it set stays until
 /// `liza resume`.
 ///
 /// Example: liza breaker resolve trip-1 --note "the registry is back"
 #[derive(Args)]
 pub struct ResolveArgs {
-    /// The trip; without it, all that are open
+    /// Id of the trip (default: all open trips)
     #[arg(value_name = "TRIP")]
     pub trip: Option<TripId>,
-    /// What was decided, for whoever asks later
+    /// The decision, for the record
     #[arg(long)]
     pub note: String,
 }
@@ -26,7 +26,7 @@ impl OnBoard for ResolveArgs {
         let set = breaker::switches_of(&session.ctx)?;
         let switches: Vec<&str> = set.iter().map(|switch| switch.kind.as_str()).collect();
         if !switches.is_empty() {
-            text.push_str(&format!("; {} is still set: `liza resume` goes on", switches.join(" and ")));
+            text.push_str(&format!("; {} is still set: `liza resume` removes it", switches.join(" and ")));
         }
         let data = json!({ "resolved": resolved.resolved, "switches": switches });
         Ok(Answer::new(data, text).at(revision))

@@ -3,7 +3,7 @@ use crate::board::breaker::Trip;
 use crate::cli::prelude::*;
 use crate::policy::breaker::{decisions, meaning};
 
-/// Show the open trips: their evidence, their reports, and what to type next
+/// Show open trips with evidence, report and next command
 ///
 /// Example: liza breaker status --json
 #[derive(Args)]
@@ -24,9 +24,7 @@ impl OnBoard for StatusArgs {
         if open.is_empty() {
             text.line("the breaker is closed: no pattern is open");
             for switch in &switches {
-                text.line(format!(
-                    "!! {switch} is still set by a trip that is resolved: `liza resume` ends it"
-                ));
+                text.line(format!("!! {switch} is still set by a resolved trip: `liza resume` removes it"));
             }
         }
         for trip in open {

@@ -1,17 +1,17 @@
 use super::{listed, seal_bytes};
 use crate::cli::prelude::*;
 
-/// Apply a bundle to the branch of a task, all of it or nothing
+/// Apply a whole bundle to the branch of a task
 ///
-/// For whoever holds the task, after its checkpoint, in a clean worktree. The gates judge the outcome first: red ones leave
-/// everything as it was. A conflict applies nothing and blocks the task.
+/// For the holder of the task, after its checkpoint, in a clean worktree. liza runs the gates on the result first; if
+/// one fails, nothing changes. A conflict applies nothing and blocks the task.
 ///
 /// Example: liza bundle apply t1.patchbundle.json --task t2
 #[derive(Args)]
 pub struct ApplyArgs {
-    /// The bundle
+    /// Bundle file
     pub file: PathBuf,
-    /// The task whose branch it is applied to
+    /// Task whose branch gets the change
     #[arg(long, value_name = "TASK", add = Completer::Tasks(|status| status == Status::Working))]
     pub task: TaskId,
 }
@@ -26,7 +26,7 @@ impl OnBoard for ApplyArgs {
         let how = if data.already_applied == Some(true) { "was applied already" } else { "is applied" };
         let (bundle, commit) = (&data.applied.bundle, &data.applied.commit);
         let files = listed(data.files.as_deref().unwrap_or_default());
-        let told = format!("{bundle} {how} to {task} as {commit}{files}\nnext: liza task submit {task}");
-        Ok(Answer::new(data, told).at(revision))
+        let text = format!("{bundle} {how} to {task} as {commit}{files}\nnext: liza task submit {task}");
+        Ok(Answer::new(data, text).at(revision))
     }
 }

@@ -2,20 +2,20 @@ use super::listed;
 use crate::cli::prelude::*;
 use crate::flow::attempt::integration_head;
 
-/// Say whether a bundle is sound and fits: format, limits, paths, owners, checksums
+/// Check format, limits, paths, owners and checksums of a bundle
 ///
-/// Changes nothing. Exit 1: the bundle itself is refused. Exit 11: it is sound and does not fit, or somebody owns what it
-/// changes.
+/// Changes nothing. Exit 1: the bundle itself is invalid. Exit 11: the bundle is valid and does not apply, or another
+/// task owns a path that it changes.
 ///
 /// Example: liza bundle check t1.patchbundle.json --onto integration
 #[derive(Args)]
 pub struct CheckArgs {
-    /// The bundle
+    /// Bundle file
     pub file: PathBuf,
-    /// The commit it is to fit; the head of integration without it
+    /// Commit to apply the bundle to (default: the head of integration)
     #[arg(long, value_name = "REV")]
     pub onto: Option<Revision>,
-    /// The task it is meant for, whose own paths do not stand in its way
+    /// Task that the bundle is meant for; its own paths are no obstacle
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
 }
@@ -38,10 +38,10 @@ impl OnBoard for CheckArgs {
         let unknown = match data.unverified.len() {
             0 => String::new(),
             count => {
-                format!("\nno checksum is given of {count} of them: only the lines it names were compared")
+                format!("\n{count} of them have no checksum: only the lines in the bundle were compared")
             }
         };
-        let told = format!("{} fits {}{}{unknown}", data.bundle, onto.short(), listed(&data.files));
-        Ok(Answer::new(data, told).at(snapshot.board.revision))
+        let text = format!("{} fits {}{}{unknown}", data.bundle, onto.short(), listed(&data.files));
+        Ok(Answer::new(data, text).at(snapshot.board.revision))
     }
 }

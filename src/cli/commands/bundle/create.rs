@@ -1,17 +1,17 @@
 use super::listed;
 use crate::cli::prelude::*;
 
-/// Make a .patchbundle.json file from what a task's branch changes
+/// Create a .patchbundle.json file from a task's branch
 ///
-/// It stands in .liza/bundles under the next free number of the day, and also where --out says. Work that is not committed is
-/// not in it.
+/// liza writes it to .liza/bundles under the next free number of the day, and also to --out. Uncommitted work is not
+/// part of it.
 ///
 /// Example: liza bundle create t1
 #[derive(Args)]
 pub struct CreateArgs {
-    /// The task
+    /// Id of the task
     pub task: TaskId,
-    /// Where to write it as well; nothing may be there yet
+    /// Write the bundle to this file too; the file must not exist
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -23,9 +23,9 @@ impl OnBoard for CreateArgs {
         let (data, revision) = bundle::create(&session.ctx, id, self.out.as_deref())?;
         let left_out = match data.uncommitted.len() {
             0 => String::new(),
-            count => format!("\n{count} files of the worktree are not committed, and so not in it"),
+            count => format!("\n{count} uncommitted files of the worktree are not in it"),
         };
-        let told = format!("{}: {}{}{left_out}", data.bundle, data.path.display(), listed(&data.files));
-        Ok(Answer::new(data, told).at(revision))
+        let text = format!("{}: {}{}{left_out}", data.bundle, data.path.display(), listed(&data.files));
+        Ok(Answer::new(data, text).at(revision))
     }
 }

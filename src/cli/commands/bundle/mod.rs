@@ -6,7 +6,7 @@ mod review;
 use crate::cli::prelude::*;
 
 commands! {
-    /// Work as a file: make a patch bundle from a task, check, review or apply one
+    /// Create, check, review or apply a patch bundle file
     ///
     /// Example: liza bundle create t1
     pub enum BundleCommand {
@@ -21,7 +21,7 @@ fn listed(files: &[String]) -> String {
     files.iter().map(|name| format!("\n  {}", shown_line(name))).collect()
 }
 
-/// A request is about the file as it was, not about its name.
+/// Binds the request to the content of the file, not to its name.
 fn seal_bytes(session: &mut Session, bytes: &[u8]) {
     if let Some(request) = &mut session.ctx.request {
         let both = format!("{}{}", request.digest, crate::wire::bundle::checksum(bytes));

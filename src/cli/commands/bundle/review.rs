@@ -1,19 +1,20 @@
 use super::seal_bytes;
 use crate::cli::prelude::*;
 
-/// Judge somebody else's bundle: format, gates in a private tree, and every item of its checklist
+/// Review a bundle of another author
 ///
-/// The verdict, approve or reject, is kept in .liza/bundles. No task changes its state.
+/// Checks the format, runs the gates in a private tree, and takes an answer to every checklist item. The verdict,
+/// approve or reject, is kept in .liza/bundles. No task changes its state.
 ///
 /// Example: liza bundle review t1.patchbundle.json --answer "1=yes"
 #[derive(Args)]
 pub struct ReviewArgs {
-    /// The bundle
+    /// Bundle file
     pub file: PathBuf,
-    /// The answer to one item of its checklist, counted from 1; repeat
+    /// Answer to checklist item N, counted from 1; repeat
     #[arg(long, value_name = "N=yes|no[: TEXT]")]
     pub answer: Vec<String>,
-    /// The commit it is judged on; what it was made against without it
+    /// Commit to apply the bundle to (default: its base commit)
     #[arg(long, value_name = "REV")]
     pub onto: Option<Revision>,
 }
@@ -28,8 +29,8 @@ impl OnBoard for ReviewArgs {
         let (data, revision) = bundle::review(&session.ctx, &loaded, self.onto.as_ref(), &answers)?;
         let next = data.next.as_ref().map(|next| format!("\nnext: {next}")).unwrap_or_default();
         let kept = data.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        let told = format!("approve {} (kept in {kept}){next}", data.bundle);
-        Ok(Answer::new(data, told).at(revision))
+        let text = format!("approve {} (kept in {kept}){next}", data.bundle);
+        Ok(Answer::new(data, text).at(revision))
     }
 }
 
@@ -45,9 +46,7 @@ fn answer(given: &str) -> Result<(usize, bool, String), Failure> {
         Some((number.trim().parse().ok()?, yes, text.trim().to_owned()))
     });
     parsed.ok_or_else(|| {
-        Failure::usage(format!(
-            "--answer `{given}` is not N=yes or N=no, with `: TEXT` behind it if there is more to say"
-        ))
-        .hint("for example --answer \"1=yes\" --answer \"2=no: empty names crash\"")
+        Failure::usage(format!("--answer `{given}` is not N=yes or N=no, optionally followed by `: TEXT`"))
+            .hint("for example --answer \"1=yes\" --answer \"2=no: empty names crash\"")
     })
 }

@@ -2,14 +2,15 @@ use crate::cli::prelude::*;
 use crate::flow::settings;
 use crate::wire::yaml_edit::flow;
 
-/// Print a setting: what liza.yaml says, else the default
+/// Print the value of a setting, from liza.yaml or the default
 ///
-/// A key is words with dots between; an element of a list goes by its name or number: gates.test.command, team.0.count.
+/// A key is words joined by dots; an element of a list is named by its name or number: gates.test.command,
+/// team.0.count.
 ///
 /// Example: liza config get gating.keep
 #[derive(Args)]
 pub struct GetArgs {
-    /// The setting, such as provider or run.window
+    /// Key of the setting, such as provider or run.window
     #[arg(value_hint = ValueHint::Other)]
     pub key: String,
 }

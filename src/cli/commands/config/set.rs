@@ -4,18 +4,18 @@ use crate::wire::yaml_edit::flow;
 
 /// Change a setting of liza.yaml (people only)
 ///
-/// Comments, order and all other lines stay as they are. What does not fit is refused, and the file stays as it was. A gate that
-/// you set in this way is accepted, as `liza gate accept` does. `null` takes a value back.
+/// Comments, order and all other lines stay. liza refuses a value that does not fit and leaves the file unchanged. A
+/// gate changed this way counts as accepted, as with `liza gate accept`. `null` removes the value.
 ///
 /// Example: liza config set provider codex
 ///
 /// Example: liza config set gates.lint.command "cargo clippy"
 #[derive(Args)]
 pub struct SetArgs {
-    /// The setting, such as provider, run.window or gates.test.timeout
+    /// Key of the setting, such as provider, run.window or gates.test.timeout
     #[arg(value_hint = ValueHint::Other)]
     pub key: String,
-    /// Its value: a word, a number, or YAML such as "[target/, build/]"
+    /// Value: a word, a number, or YAML such as "[target/, build/]"
     #[arg(allow_hyphen_values = true, value_hint = ValueHint::Other)]
     pub value: String,
 }

@@ -1,7 +1,7 @@
 mod show;
 
 crate::cli::session::commands! {
-    /// Look at the messages that agents are sent for slices
+    /// Show the messages sent to agents for slices
     ///
     /// Example: liza dispatch show probe-1
     pub enum DispatchCommand {

@@ -1,14 +1,14 @@
 use crate::cli::prelude::*;
 use crate::flow::dispatch;
 
-/// Show the last message that an agent was sent for a task
+/// Show the last message sent to an agent for a task
 ///
 /// It is one JSON value of the schema task-dispatch/1 (`liza schema task-dispatch`).
 ///
 /// Example: liza dispatch show probe-1
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The task
+    /// Id of the task
     pub task: TaskId,
 }
 

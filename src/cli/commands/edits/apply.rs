@@ -2,15 +2,15 @@ use crate::cli::prelude::*;
 use crate::flow::edits;
 use crate::store::pending::Word;
 
-/// Apply an edit of state.yaml by hand (people only)
+/// Apply a manual edit of state.yaml (people only)
 ///
-/// An edit made while agents were at work is applied only by this command, unless it adds notes alone: each of them can write the
-/// file as a person can. What only liza may change is never applied.
+/// An edit made while agents were at work is applied only by this command, unless it only adds notes: an agent could
+/// have written the file as well as a person. Values that only liza may change are never applied.
 ///
 /// Example: liza edits apply edit-6.yaml
 #[derive(Args)]
 pub struct ApplyArgs {
-    /// As `liza edits list` names it
+    /// Name of the edit in `liza edits list`
     #[arg(value_name = "EDIT")]
     pub edit: String,
 }

@@ -1,10 +1,10 @@
 use crate::cli::prelude::*;
 use crate::flow::edits;
 
-/// List edits of state.yaml by hand that wait for a person, and refused ones
+/// List waiting and refused manual edits of state.yaml
 ///
-/// An edit waits when a command of an agent, a runner or a run found it: the board goes on without it. A person's next command
-/// applies it or refuses it.
+/// An edit waits if a command of an agent, a runner or `liza run` found it: the board continues without it. The next
+/// command of a person applies or refuses it.
 ///
 /// Example: liza edits list
 #[derive(Args)]

@@ -1,4 +1,4 @@
-//! Edits of state.yaml by hand.
+//! Manual edits of state.yaml.
 
 mod apply;
 mod list;
@@ -6,7 +6,7 @@ mod refuse;
 mod show;
 
 crate::cli::session::commands! {
-    /// Show edits of state.yaml by hand, and apply or refuse them
+    /// Show, apply or refuse manual edits of state.yaml
     ///
     /// Example: liza edits list
     pub enum EditsCommand {

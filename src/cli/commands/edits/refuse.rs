@@ -2,14 +2,14 @@ use crate::cli::prelude::*;
 use crate::flow::edits;
 use crate::store::pending::Word;
 
-/// Refuse an edit of state.yaml by hand that waits (people only)
+/// Refuse a waiting manual edit of state.yaml (people only)
 ///
-/// The file is kept below .liza/edits; notes that were typed in it leave the board.
+/// The edited file is kept below .liza/edits; notes typed into it leave the board.
 ///
 /// Example: liza edits refuse edit-6.yaml
 #[derive(Args)]
 pub struct RefuseArgs {
-    /// As `liza edits list` names it
+    /// Name of the edit in `liza edits list`
     #[arg(value_name = "EDIT")]
     pub edit: String,
 }

@@ -1,12 +1,12 @@
 use crate::cli::prelude::*;
 use crate::flow::edits;
 
-/// Show what an edit of state.yaml by hand would change
+/// Show what a manual edit of state.yaml would change
 ///
 /// Example: liza edits show edit-6.yaml
 #[derive(Args)]
 pub struct ShowArgs {
-    /// As `liza edits list` names it
+    /// Name of the edit in `liza edits list`
     #[arg(value_name = "EDIT")]
     pub edit: String,
 }

@@ -9,7 +9,7 @@ use crate::cli::prelude::*;
 use crate::flow::experiment::Lab;
 
 crate::cli::session::commands! {
-    /// Try ideas in worktrees, score each change against a baseline
+    /// Try ideas in worktrees, score them against a baseline
     ///
     /// Each idea is planned, carried out, reviewed, tested, swept and scored by the agents and commands under `experiment:` in
     /// liza.yaml. No board is needed.

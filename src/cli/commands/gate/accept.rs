@@ -1,10 +1,10 @@
 use crate::cli::prelude::*;
 use crate::flow::gates::accepted::{Changed, changed};
 
-/// Accept the present definitions of gates in liza.yaml (people only)
+/// Accept the present gate definitions in liza.yaml (people only)
 ///
-/// A gate judges as a person accepted it. When liza.yaml defines it in another way, approvals and merges stop until a person has
-/// seen the difference and accepts it. --dry-run shows the difference and accepts nothing.
+/// A gate runs as a person accepted it. If liza.yaml defines it differently, approvals and merges stop until a person
+/// has seen the difference and accepts it. --dry-run shows the difference and accepts nothing.
 ///
 /// Example: liza gate accept
 #[derive(Args)]

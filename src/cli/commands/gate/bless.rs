@@ -1,25 +1,25 @@
 use crate::cli::prelude::*;
 use crate::policy::gate::{AdapterKind, Gate};
 
-/// Declare a hash right: from now on a gate that compares hashes is to find this one
+/// Set the hash that a trace-hash gate expects
 ///
-/// For the integration branch (people only), or with --task for the work of one task until that is merged; then it
-/// holds for the integration branch. A reviewer may do that too, if he did not work on the task. It is recorded with
-/// the reason, and goes before what liza.yaml says under `expect`.
+/// For the integration branch (people only). With --task: for the work of one task until that task is merged, then
+/// for the integration branch; a reviewer that did not work on the task may do that too. liza records it with the
+/// reason; it overrides `expect` in liza.yaml.
 ///
 /// Example: liza gate bless replay --hash a1b2c3d4e5f60718 --reason "one more step in the trace"
 #[derive(Args)]
 pub struct BlessArgs {
-    /// The gate; its adapter is trace-hash
+    /// Name of the gate; its adapter must be trace-hash
     #[arg(value_name = "GATE")]
     pub name: GateName,
-    /// What it is to find: at least 8 hexadecimal digits
+    /// Expected hash, at least 8 hexadecimal digits
     #[arg(long)]
     pub hash: String,
-    /// For the work of this task only
+    /// Only for the work of this task
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
-    /// Why the new hash is the right one
+    /// Why this hash is right
     #[arg(long)]
     pub reason: String,
 }
@@ -31,14 +31,14 @@ impl OnBoard for BlessArgs {
         comparing(&session.ctx.project_config()?.gates, self.name.as_str())?;
         let bless = BlessGate { gate: self.name.to_string(), hash: self.hash.clone(), task, reason };
         session.commit(bless, |Blessed { hash, task, former, .. }| match (task, former) {
-            (Some(task), _) => format!("{} is to find {hash} in the work of {task}", self.name),
-            (None, Some(former)) => format!("{} is to find {hash}, no longer {former}", self.name),
-            (None, None) => format!("{} is to find {hash}", self.name),
+            (Some(task), _) => format!("{} now expects {hash} in the work of {task}", self.name),
+            (None, Some(former)) => format!("{} now expects {hash}, no longer {former}", self.name),
+            (None, None) => format!("{} now expects {hash}", self.name),
         })
     }
 }
 
-/// Only a gate that compares hashes can be told which one is right.
+/// Refuses a gate that compares no hashes.
 fn comparing(gates: &[Gate], name: &str) -> Result<(), Failure> {
     let compares = |gate: &&Gate| gate.adapter == AdapterKind::TraceHash;
     let refused = |what: String| {

@@ -2,14 +2,14 @@ use crate::cli::prelude::*;
 use crate::flow::gates::command_line;
 use crate::policy::gate::{Gate, On};
 
-/// What to say where there are none.
+/// The text for a project without gates.
 pub(super) fn none_configured() -> String {
     format!("no gates are configured; {HOW}")
 }
 
 const HOW: &str = "add `gates:` to liza.yaml, such as\n  gates:\n    - name: test\n      command: cargo test --workspace\n      adapter: cargo-test";
 
-/// List the configured gates: when they are asked, whether they bind, and their commands
+/// List gates: when each runs, whether required, and its command
 ///
 /// Example: liza gate list
 #[derive(Args)]
@@ -47,7 +47,7 @@ fn timeout(gate: &Gate) -> u64 {
 }
 
 fn line(gate: &Gate) -> String {
-    // A required gate judges before approval and merge whatever else is said.
+    // A required gate always runs before approval and merge.
     let when = [
         ("submit", gate.on.contains(&On::Submit)),
         ("approve", gate.is_required()),

@@ -8,7 +8,7 @@ mod run;
 mod show;
 
 crate::cli::session::commands! {
-    /// Checks that a tree must pass: run them by hand, list them, see what they said
+    /// Run, list, accept and retire gates; show their results
     ///
     /// Example: liza gate list
     pub enum GateCommand {

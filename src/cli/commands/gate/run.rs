@@ -4,26 +4,26 @@ use crate::flow::gates;
 use crate::flow::gates::Question;
 use crate::flow::gates::record::GateRecord;
 
-/// Run the gates on what a task submitted, or on any commit
+/// Run the gates on a task's submission or on any commit
 ///
-/// They run in a private worktree of exactly that commit; a pass of the same tree is not repeated. Ends with 7 unless every
-/// required gate passed.
+/// The gates run in a private worktree of exactly that commit; a gate that passed on the same tree is not run again.
+/// Exit 7 unless every required gate passed.
 ///
 /// Example: liza gate run t1
 ///
 /// Example: liza gate run --tree HEAD --gate test --fresh
 #[derive(Args)]
 pub struct RunArgs {
-    /// The task: what it submitted, or the head of its branch
+    /// Id of the task: its submission, or the head of its branch
     #[arg(conflicts_with = "tree")]
     pub task: Option<TaskId>,
-    /// A branch or commit instead
+    /// Branch or commit instead of a task
     #[arg(long, value_name = "REV")]
     pub tree: Option<Revision>,
-    /// Only this gate (repeatable)
+    /// Only this gate; repeat
     #[arg(long, value_name = "NAME")]
     pub gate: Vec<GateName>,
-    /// Run them even if the same was said before of the same tree
+    /// Run the gates even if they passed on the same tree before
     #[arg(long)]
     pub fresh: bool,
 }
@@ -47,7 +47,7 @@ impl OnBoard for RunArgs {
         };
         let red = (!report.passed()).then(|| {
             Failure::new(Code::GateRed, "not every required gate passed")
-                .hint("`data.results` says what each gate found; its log has the output")
+                .hint("`data.results` has the result of each gate, its log the output")
         });
         Ok(Answer::new(data, text).failed_if(red))
     }
@@ -60,7 +60,7 @@ struct Judged {
     passed: bool,
 }
 
-/// What is meant: a task and what is to be judged of it, or a commit.
+/// What the gates run on: a commit of a task, or any commit.
 pub(super) fn subject(
     ctx: &Context,
     task: Option<&TaskId>,
@@ -74,7 +74,7 @@ pub(super) fn subject(
         return Ok((None, commit));
     }
     let Some(id) = task else {
-        return Err(Failure::usage("it is not said what is meant: a task, or a commit with `--tree REV`")
+        return Err(Failure::usage("name a task, or a commit with `--tree REV`")
             .hint("for example `t1`, or `--tree HEAD`"));
     };
     let snapshot = ctx.read(&Needs::task(id))?;
@@ -92,12 +92,12 @@ pub(super) fn subject(
     };
     match head {
         Some(head) => Ok((Some(id.clone()), head)),
-        None => Err(Failure::new(Code::Transition, format!("there is nothing of `{id}` to be judged"))
+        None => Err(Failure::new(Code::Transition, format!("`{id}` has no commit to run the gates on"))
             .hint(format!("`liza task claim {id}` starts it"))),
     }
 }
 
-/// One line a gate, and below it the checks that failed.
+/// One line per gate, and below it the failed checks.
 fn table(report: &GateReport) -> String {
     let mut text = String::new();
     for result in &report.results {
@@ -113,7 +113,7 @@ fn table(report: &GateReport) -> String {
     text
 }
 
-/// One gate's word for people.
+/// The result of one gate as text.
 pub(super) fn words(said: &GateOutcome, required: bool) -> String {
     let tries = format!("{} tries", said.tries);
     let notes =

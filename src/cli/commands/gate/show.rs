@@ -4,20 +4,20 @@ use crate::cli::prelude::*;
 use crate::flow::gates::record::{self, GateRecord};
 use crate::store::files::read_whole;
 
-/// The head and tail of every try, and what stands between them.
+/// The head and tail of every try, and the mark between them.
 const LARGEST_LOG: u64 = 64 * 1024 * 1024;
 
-/// Show what the gates said last of a task or a commit
+/// Show the last gate results of a task or a commit
 ///
 /// Example: liza gate show t1
 ///
 /// Example: liza gate show t1 --log test
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The task
+    /// Id of the task
     #[arg(conflicts_with = "tree")]
     pub task: Option<TaskId>,
-    /// A branch or commit instead
+    /// Branch or commit instead of a task
     #[arg(long, value_name = "REV")]
     pub tree: Option<Revision>,
     /// Print the output of this gate
@@ -40,7 +40,7 @@ impl OnBoard for ShowArgs {
                     "`liza gate run --tree …` runs them".to_owned(),
                 ),
             };
-            let text = format!("the gates have said nothing of {what} yet");
+            let text = format!("no gate has run on {what} yet");
             return Err(Failure::new(ErrorCode::RefusedNoResults, text).hint(again));
         };
         if let Some(name) = &self.log {
@@ -50,8 +50,8 @@ impl OnBoard for ShowArgs {
             format!("commit {} (tree {}), {} at {}\n", found.commit, found.tree, found.moment, found.time);
         if found.tree != tree {
             text.push_str(match found.moment {
-                Moment::Merge => "this is the tree that integration and the task made together then\n",
-                _ => "this is another tree than the one that stands there now\n",
+                Moment::Merge => "this is the merged tree of integration and the task at that time\n",
+                _ => "the present tree is a different one\n",
             });
         }
         for kept in &found.gates.0 {
@@ -63,15 +63,14 @@ impl OnBoard for ShowArgs {
 
 fn log(ctx: &Context, found: &GateRecord, name: &str) -> Result<Answer, Failure> {
     let Some(path) = found.gates.get(name).and_then(|kept| kept.outcome.log.as_ref()) else {
-        let text = format!("there is no output of a gate `{name}`");
+        let text = format!("gate `{name}` has no output here");
         return Err(Failure::new(ErrorCode::RefusedNoResults, text)
-            .hint("`liza gate show` without --log lists what the gates said"));
+            .hint("`liza gate show` without --log lists the results"));
     };
-    // One of liza's own, whatever somebody wrote there.
-    let file = ctx
-        .machine
-        .file_at(ctx.root().join(path))
-        .ok_or_else(|| Failure::new(ErrorCode::IoFailed, format!("`{path}` is no file below the board")))?;
+    // Only a file of liza's own, whatever the record says.
+    let file = ctx.machine.file_at(ctx.root().join(path)).ok_or_else(|| {
+        Failure::new(ErrorCode::IoFailed, format!("`{path}` is not a file below the board"))
+    })?;
     let (bytes, _) = read_whole(&file, LARGEST_LOG).map_err(|error| Failure::io("read", &file, &error))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok(Answer::new(json!({ "gate": name, "log": path, "text": text }), text).verbatim())

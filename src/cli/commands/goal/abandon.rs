@@ -2,17 +2,17 @@ use super::find;
 use crate::board::GoalId;
 use crate::cli::prelude::*;
 
-/// Give a goal up, and its tasks that are not finished (people only)
+/// Abandon a goal and its unfinished tasks (people only)
 ///
-/// What was merged stays merged. `liza run` goes on with the next goal of the queue.
+/// Merged work stays merged. `liza run` continues with the next goal in the queue.
 ///
 /// Example: liza goal abandon goal-1 --reason "another project does it"
 #[derive(Args)]
 pub struct AbandonArgs {
-    /// The goal
+    /// Id of the goal
     #[arg(value_hint = ValueHint::Other)]
     pub id: GoalId,
-    /// Why
+    /// Reason
     #[arg(long)]
     pub reason: String,
 }

@@ -3,20 +3,21 @@ use crate::board::GoalId;
 use crate::cli::prelude::*;
 use crate::flow::specs;
 
-/// Change the text or the spec of a goal that is not over (people only)
+/// Change the text or spec of an unfinished goal (people only)
 ///
-/// DRAFT and IDLE tasks whose spec is the goal go by the new text; agents of the others are told.
+/// DRAFT and IDLE tasks whose spec is the goal use the new text; liza writes a message to the agents of the other
+/// tasks.
 ///
 /// Example: liza goal edit goal-1 "Greetings in three languages"
 #[derive(Args)]
 pub struct EditArgs {
-    /// The goal
+    /// Id of the goal
     #[arg(value_hint = ValueHint::Other)]
     pub id: GoalId,
-    /// Its new text
+    /// New text of the goal
     #[arg(required_unless_present = "spec", value_hint = ValueHint::Other)]
     pub text: Option<String>,
-    /// The file that says more about it, or `goal` for the text alone
+    /// File that describes the goal in detail, or `goal` for the text alone
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub spec: Option<String>,
 }
@@ -27,7 +28,7 @@ impl OnBoard for EditArgs {
         if let Some(spec) = &self.spec
             && !session.ctx.spec_found(spec)?
         {
-            return Err(Failure::new(Code::Value, format!("the spec `{spec}` is not there"))
+            return Err(Failure::new(Code::Value, format!("there is no spec `{spec}`"))
                 .hint("write it first, or give --spec goal: the goal's text is enough"));
         }
         let board = session.ctx.read(&Needs::Nothing)?.board;
@@ -35,8 +36,8 @@ impl OnBoard for EditArgs {
         let (edited, revision) = specs::edit_goal(&session.ctx, &board, &id, text, self.spec.clone())?;
         let mut words = format!("{} is edited", edited.goal);
         for (tasks, what) in [
-            (&edited.pinned, "go by the new text"),
-            (&edited.under_way, "are under way and keep the text they had; their agents got a message"),
+            (&edited.pinned, "use the new text"),
+            (&edited.under_way, "are under way and keep their text; their agents got a message"),
         ] {
             if !tasks.is_empty() {
                 words.push_str(&format!("\n{}: {what}", commas(tasks)));

@@ -1,7 +1,7 @@
 use super::word;
 use crate::cli::prelude::*;
 
-/// List the goals: those that are over, the current one, those that wait
+/// List finished, current and queued goals
 ///
 /// Example: liza goal list
 #[derive(Args)]

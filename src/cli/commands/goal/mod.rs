@@ -18,10 +18,11 @@ commands! {
     }
 }
 
-/// Give the team its next goal (people only)
+/// Give the team its next goal
 ///
-/// Starts at once if the current goal is complete; else the goal waits in the queue, and `liza run` goes on with it when its
-/// turn comes. Without a text, lists the goals. Planning, completion, reports and figures are about the current goal.
+/// People only. The goal starts at once if the current goal is complete; otherwise it waits in the queue, and `liza
+/// run` starts it after the goals before it. Without TEXT, lists the goals. Plans, completion, reports and metrics
+/// are about the current goal.
 ///
 /// Example: liza goal "Greetings in two languages"
 ///
@@ -45,7 +46,7 @@ impl Execute for GoalArgs {
     }
 }
 
-/// A goal's state in a word.
+/// The name of a goal's state.
 pub(super) fn word(status: GoalStatus) -> &'static str {
     match status {
         GoalStatus::InProgress => "in progress",

@@ -2,12 +2,12 @@ use super::{find, word};
 use crate::board::GoalId;
 use crate::cli::prelude::*;
 
-/// Show a goal: its text, its spec and its tasks
+/// Show a goal with its text, spec and tasks
 ///
 /// Example: liza goal show goal-1
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The goal (default: the current one)
+    /// Id of the goal (default: the current goal)
     #[arg(value_hint = ValueHint::Other)]
     pub id: Option<GoalId>,
 }

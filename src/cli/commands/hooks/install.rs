@@ -1,15 +1,16 @@
 use crate::cli::prelude::*;
 use crate::flow::hooks::install;
 
-/// Put liza's block into pre-commit, commit-msg, pre-push and reference-transaction, before what is there
+/// Install liza's git hooks before existing ones
 ///
-/// Where git really looks for hooks. Existing hooks stay and run after it. If core.hooksPath leads elsewhere, or husky,
-/// lefthook or pre-commit own the hooks, nothing is installed and the lines to add are printed. Twice is once.
+/// Adds a block to pre-commit, commit-msg, pre-push and reference-transaction, where git looks for hooks. Existing
+/// hooks stay and run after it. If core.hooksPath points elsewhere, or husky, lefthook or pre-commit own the hooks,
+/// liza installs nothing and prints the lines to add. Installing twice changes nothing.
 ///
 /// Example: liza hooks install
 #[derive(Args)]
 pub struct InstallArgs {
-    /// Where somebody else owns the hooks: install those it leaves alone
+    /// If another tool owns some hooks, install the others
     #[arg(long)]
     pub beside: bool,
 }
@@ -24,7 +25,7 @@ impl OnBoard for InstallArgs {
 /// Also for `init --hooks`.
 pub fn install_now(ctx: &Context, beside: bool) -> Result<(Value, String), Failure> {
     let program = std::env::current_exe().map_err(|error| {
-        Failure::new(ErrorCode::IoFailed, format!("liza cannot tell where it is: {error}"))
+        Failure::new(ErrorCode::IoFailed, format!("liza cannot find its own program file: {error}"))
     })?;
     let installed = install::install(ctx, &program, beside)?;
     let mut text = String::new();
@@ -37,7 +38,7 @@ pub fn install_now(ctx: &Context, beside: bool) -> Result<(Value, String), Failu
         match (installed.done.is_empty(), beside) {
             (false, _) => text.push_str("For the others, "),
             (true, true) => {
-                text.push_str(&format!("Nothing was installed: {} leaves none alone. ", manager.name))
+                text.push_str(&format!("Nothing was installed: {} owns every hook. ", manager.name))
             }
             (true, false) => text.push_str("Nothing was installed. "),
         }
@@ -47,9 +48,9 @@ pub fn install_now(ctx: &Context, beside: bool) -> Result<(Value, String), Failu
         text.push_str(&manager.lines);
         if installed.done.is_empty() && !left.is_empty() {
             let (left, name) = (left.join(", "), manager.name);
-            text.line(format!("`liza hooks install --beside` adds {left}, which {name} leaves alone."));
+            text.line(format!("`liza hooks install --beside` adds {left}, which {name} does not own."));
         }
-        text.line("`liza hooks status` says when they fire.");
+        text.line("`liza hooks status` shows whether git runs them.");
     }
     let data = json!({
         "hooks": installed.done, "manager": installed.manager.as_ref().map(|manager| manager.name),

@@ -4,7 +4,9 @@ mod status;
 mod uninstall;
 
 crate::cli::session::commands! {
-    /// Git hooks: an early word about what submit and merge would refuse, and a guard of the integration branch
+    /// Install, check and remove git hooks
+    ///
+    /// The hooks report early what submit and merge would refuse, and protect the integration branch.
     ///
     /// Example: liza hooks status
     pub enum HooksCommand {

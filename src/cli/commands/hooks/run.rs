@@ -3,37 +3,37 @@ use crate::flow::context::token_hash;
 use crate::flow::hooks::judge::{Asked, judge};
 use crate::flow::hooks::{DEFAULT_TIMEOUT, Hook, PROBE, PROBED, TIMEOUT};
 
-/// What the hooks call: says yes (exit 0) or no (exit 1, 3 or 6)
+/// Decide about a git operation; the installed hooks call this
 ///
-/// Reads only. pre-commit: no liza files, and in a task's worktree checkpoint, lease and scope. commit-msg: no trailers
-/// of liza's own. pre-push: no unmerged task branches. reference-transaction: the integration branch moves only as an
-/// open intent says.
+/// Exit 0 allows it, exit 1, 3 or 6 refuses it. Reads only. pre-commit: no liza files; in a task's worktree also
+/// checkpoint, lease and scope. commit-msg: no trailers that only liza writes. pre-push: no unmerged task branches.
+/// reference-transaction: the integration branch moves only as an open intent says.
 ///
 /// Example: liza hooks run pre-commit
 #[derive(Args)]
 pub struct RunArgs {
     /// pre-commit, commit-msg, pre-push or reference-transaction
     pub name: Hook,
-    /// The hook's own file, by which the repository is found
+    /// File of the hook; liza finds the repository from it
     #[arg(long, value_name = "PATH")]
     pub hook: Option<PathBuf>,
-    /// The integration branch, as the hook's file has it
+    /// Integration branch named in the hook's file
     #[arg(long, value_name = "BRANCH", hide = true)]
     pub branch: Option<String>,
-    /// What git gave the hook
+    /// Arguments that git passed to the hook
     #[arg(last = true)]
     pub args: Vec<String>,
 }
 
 impl Execute for RunArgs {
-    /// Answers git. Takes no identity check of its own: git's children lack the token.
+    /// Answers git. Does not authenticate the caller: git's child processes lack the token.
     fn execute(&self, call: &Invocation) -> Result<Answer, Failure> {
         let ui = call.ui;
         let hook = self.name;
         if let Some(note) = std::env::var_os(PROBE).filter(|note| !note.is_empty()) {
             use std::io::Write as _;
-            let told = std::fs::OpenOptions::new().append(true).open(&note);
-            let _ = told.and_then(|mut file| writeln!(file, "{}", hook.name()));
+            let opened = std::fs::OpenOptions::new().append(true).open(&note);
+            let _ = opened.and_then(|mut file| writeln!(file, "{}", hook.name()));
             return Ok(Answer::new(json!({ "probe": hook.name() }), "").exit(PROBED));
         }
         bound();
@@ -42,7 +42,7 @@ impl Execute for RunArgs {
             Ok(()) => Ok(Answer::new(json!({ "hook": hook.name(), "allowed": true }), "")),
             Err(failure) if hook == Hook::ReferenceTransaction => Err(failure),
             Err(failure) if judged.contains(&failure.code.class()) => Err(failure),
-            // What cannot be judged passes: submit and merge look again.
+            // What cannot be checked is allowed: submit and merge check again.
             Err(failure) => {
                 if failure.code != ErrorCode::UsageNoBoard {
                     ui.narrate(&format!("{} could not be checked: {}", hook.name(), failure.message));
@@ -54,11 +54,11 @@ impl Execute for RunArgs {
     }
 }
 
-/// A hook that hangs would hang everybody's git: after its time this process ends as one that gave no answer.
+/// A hanging hook would hang git: after the timeout this process ends without an answer.
 fn bound() {
-    let told = std::env::var(TIMEOUT).ok().and_then(|text| text.parse().ok());
-    let seconds = told.filter(|seconds| (1..100).contains(seconds)).unwrap_or(DEFAULT_TIMEOUT);
-    // Where no thread can be had, git's own patience is the bound.
+    let set = std::env::var(TIMEOUT).ok().and_then(|text| text.parse().ok());
+    let seconds = set.filter(|seconds| (1..100).contains(seconds)).unwrap_or(DEFAULT_TIMEOUT);
+    // Without a thread there is no timeout.
     let _ = crate::host::start_thread(move || {
         std::thread::sleep(Duration::from_secs(seconds));
         std::process::exit(124);
@@ -67,9 +67,9 @@ fn bound() {
 
 fn ask(hook: Hook, args: &RunArgs, ui: Ui) -> Result<(), Failure> {
     let cwd = std::env::current_dir().map_err(|error| {
-        Failure::new(ErrorCode::IoFailed, format!("the current directory cannot be told: {error}"))
+        Failure::new(ErrorCode::IoFailed, format!("cannot determine the current directory: {error}"))
     })?;
-    // The board of the repository the hook stands in: what the environment says must not lead to another one.
+    // The board of the repository that the hook belongs to; the environment must not select another one.
     let beside_hook = args.hook.as_deref().and_then(|hook| cwd.join(hook).canonicalize().ok());
     let narrator: Rc<dyn Fn(&str)> = Rc::new(move |text: &str| ui.narrate(text));
     let from_hook = beside_hook
@@ -103,20 +103,19 @@ fn ask(hook: Hook, args: &RunArgs, ui: Ui) -> Result<(), Failure> {
 }
 
 fn stdin_of(hook: Hook) -> Result<String, Failure> {
-    // The pre-commit program takes the lines itself, and hands on what it makes of them.
-    let told = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    // The pre-commit program reads the lines itself and passes their values in the environment.
+    let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     if hook == Hook::PrePush
-        && let (Some(local), Some(id)) = (told("PRE_COMMIT_LOCAL_BRANCH"), told("PRE_COMMIT_TO_REF"))
+        && let (Some(local), Some(id)) = (variable("PRE_COMMIT_LOCAL_BRANCH"), variable("PRE_COMMIT_TO_REF"))
     {
-        let remote = told("PRE_COMMIT_REMOTE_BRANCH").unwrap_or_else(|| local.clone());
+        let remote = variable("PRE_COMMIT_REMOTE_BRANCH").unwrap_or_else(|| local.clone());
         return Ok(format!("{local} {id} {remote} {}\n", "0".repeat(id.len())));
     }
     if !matches!(hook, Hook::PrePush | Hook::ReferenceTransaction) {
         return Ok(String::new());
     }
     let mut text = String::new();
-    std::io::Read::read_to_string(&mut std::io::stdin(), &mut text).map_err(|error| {
-        Failure::new(ErrorCode::IoFailed, format!("standard input cannot be read: {error}"))
-    })?;
+    std::io::Read::read_to_string(&mut std::io::stdin(), &mut text)
+        .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("cannot read standard input: {error}")))?;
     Ok(text)
 }

@@ -1,7 +1,9 @@
 use crate::cli::prelude::*;
 use crate::flow::hooks::status;
 
-/// Say whether git runs the hooks: each is fired, and says its name
+/// Check whether git runs liza's hooks
+///
+/// Triggers each hook and checks that it answers with its name.
 ///
 /// Example: liza hooks status
 #[derive(Args)]
@@ -16,9 +18,10 @@ impl OnBoard for StatusArgs {
             text.line(format!("  {mark} {}: {} ({})", hook.hook.name(), hook.detail, hook.path.display()));
         }
         match &found.lines {
-            Some(lines) => text
-                .push_str(&format!("{} owns the hooks: {lines}", found.manager.unwrap_or("somebody else"))),
-            None if !found.active => text.line("`liza hooks install` puts them there"),
+            Some(lines) => {
+                text.push_str(&format!("{} owns the hooks: {lines}", found.manager.unwrap_or("another tool")))
+            }
+            None if !found.active => text.line("`liza hooks install` installs them"),
             None => {}
         }
         Ok(Answer::new(&found, text))

@@ -1,7 +1,7 @@
 use crate::cli::prelude::*;
 use crate::flow::hooks::install;
 
-/// Take liza's blocks away again; every other hook is as it was
+/// Remove liza's git hooks and keep all others
 ///
 /// Example: liza hooks uninstall
 #[derive(Args)]
@@ -15,7 +15,7 @@ impl OnBoard for UninstallArgs {
             text.line(format!("{}: {} ({})", one.hook.name(), one.what, one.path.display()));
         }
         if done.is_empty() {
-            text.push_str("no hook of liza's is installed");
+            text.push_str("no git hook of liza is installed");
         }
         Ok(Answer::new(json!({ "hooks": done }), text))
     }

@@ -1,15 +1,15 @@
 use crate::cli::prelude::*;
 
-/// Bring a commit that liza did not make into integration (people only)
+/// Bring a commit made outside liza into integration (people only)
 ///
-/// Fast-forward if possible, else merged; recorded before and after, like any merge.
+/// Fast-forwards if possible, otherwise merges; recorded before and after, like any merge.
 ///
 /// Example: liza integration advance main --reason "upstream fix"
 #[derive(Args)]
 pub struct AdvanceArgs {
-    /// A branch, tag or commit
+    /// Branch, tag or commit
     pub rev: Revision,
-    /// Why
+    /// Reason
     #[arg(long)]
     pub reason: String,
 }

@@ -1,7 +1,7 @@
 mod advance;
 
 crate::cli::session::commands! {
-    /// The integration branch
+    /// Bring outside commits into the integration branch
     ///
     /// Example: liza integration advance main --reason "upstream fix"
     pub enum IntegrationCommand {

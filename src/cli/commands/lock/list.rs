@@ -2,7 +2,7 @@ use super::{board, table};
 use crate::cli::prelude::*;
 use crate::policy::locks::locks;
 
-/// List every path that a task keeps from others: since when, until when, and whether anybody is still there
+/// List held paths with their task, times and state of the holder
 ///
 /// Example: liza lock list --json
 #[derive(Args)]

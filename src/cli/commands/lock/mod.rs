@@ -6,9 +6,10 @@ use crate::cli::prelude::*;
 use crate::policy::locks::{EndsWith, Lock, needed_for_locks};
 
 commands! {
-    /// Show who holds which paths, and take paths back
+    /// Show which task holds which paths, and release paths
     ///
-    /// A task holds the paths it owns from its first claim until it is merged or ends. There is no table beside the board.
+    /// A task holds its owned paths from its first claim until it is merged or ends. The board itself is the list of
+    /// locks.
     ///
     /// Example: liza lock list
     pub enum LockCommand {
@@ -30,7 +31,7 @@ fn table(session: &Session, locks: &[Lock]) -> String {
     let tasks = width(&|lock| lock.task.as_str().len());
     let mut text = String::new();
     for lock in locks {
-        let agent = lock.agent.as_ref().map_or("nobody", |agent| agent.as_str());
+        let agent = lock.agent.as_ref().map_or("no agent", |agent| agent.as_str());
         let since = lock.since.map_or(String::new(), |since| format!(" since {}", ago(now.since(since))));
         let until = match (lock.ends_with, lock.until) {
             (EndsWith::Lease, Some(until)) => format!("lease until {until}"),
@@ -38,7 +39,7 @@ fn table(session: &Session, locks: &[Lock]) -> String {
             _ => "until it is merged or ends".to_owned(),
         };
         let stale = if lock.stale {
-            format!("  !! stale: `liza lock release {} --reason …` takes it back", lock.task)
+            format!("  !! stale: `liza lock release {} --reason …` releases it", lock.task)
         } else {
             String::new()
         };

@@ -1,18 +1,18 @@
 use crate::cli::prelude::*;
 use crate::flow::lock;
 
-/// Take the paths of a task back (people only)
+/// Release the paths of a task (people only)
 ///
-/// The claim ends: whoever still works on the task is refused from then on. The work stays on its branch, and the task can be
-/// claimed again when the paths are free. The same as `liza status --force-unlock`.
+/// The claim ends: liza refuses further commands of its agent for this task. The work stays on its branch, and the
+/// task can be claimed again when the paths are free. The same as `liza status --force-unlock`.
 ///
 /// Example: liza lock release t1 --reason "its agent is gone"
 #[derive(Args)]
 pub struct ReleaseArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(holds_paths))]
     pub id: TaskId,
-    /// Why
+    /// Reason
     #[arg(long)]
     pub reason: String,
 }
@@ -24,17 +24,17 @@ impl OnBoard for ReleaseArgs {
     }
 }
 
-/// The work of `lock release` and of `status --force-unlock`.
+/// `lock release` and `status --force-unlock`.
 pub fn release(session: &mut Session, id: &TaskId, reason: &str) -> Result<Answer, Failure> {
     session.seal_request()?;
     let (data, revision) = lock::release(&session.ctx, id, reason)?;
     let paths = plural(data.paths.len(), "path");
     let fenced = match &data.fenced {
-        Some(agent) => format!("; `{agent}` can no longer hand anything in for it"),
+        Some(agent) => format!("; `{agent}` can no longer submit work for it"),
         None => String::new(),
     };
     let status = data.status;
-    let text = format!("{id} is {status} and has given {paths} back{fenced}; its work stays on its branch");
+    let text = format!("{id} is {status} and has released {paths}{fenced}; its work stays on its branch");
     Ok(Answer::new(data, text).at(revision))
 }
 

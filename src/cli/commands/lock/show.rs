@@ -2,12 +2,12 @@ use super::{board, table};
 use crate::cli::prelude::*;
 use crate::policy::locks::locks_on;
 
-/// Say who holds a file, a directory or a pattern, or parts of it
+/// Show which task holds a file, a directory or a pattern
 ///
 /// Example: liza lock show src/main.rs
 #[derive(Args)]
 pub struct ShowArgs {
-    /// A file, a directory with a final slash, or a pattern, relative to the root of the repository
+    /// File, directory with a final slash, or pattern, relative to the root of the repository
     #[arg(value_hint = ValueHint::AnyPath)]
     pub path: String,
 }
@@ -15,7 +15,7 @@ pub struct ShowArgs {
 impl OnBoard for ShowArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let path = PathPattern::new(&self.path).map_err(|why| {
-            Failure::usage(format!("`{}` cannot be a path here: {why}", self.path)).hint(
+            Failure::usage(format!("`{}` is not a valid path: {why}", self.path)).hint(
             "a file, a directory with a final slash, or a pattern, relative to the root of the repository",
         )
         })?;

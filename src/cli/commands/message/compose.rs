@@ -1,23 +1,23 @@
-//! What every command that writes or chooses messages reads from the command line.
+//! Arguments that the message commands share.
 
 use crate::cli::prelude::*;
 
-/// An answer that may take longer than this is not waited for.
+/// The longest time to wait for an answer.
 const LONGEST_WAIT: u64 = 30 * 86_400;
 
-/// What every message may carry besides its words.
+/// Options of every new message.
 #[derive(Args)]
 pub struct Extras {
-    /// A value for programs, repeated for each
+    /// Value for programs; repeat
     #[arg(long, value_name = "KEY=VALUE")]
     pub payload: Vec<String>,
-    /// From -100 to 100; the higher, the earlier it is read
+    /// Priority from -100 to 100; higher ones are read first
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub priority: i64,
-    /// An answer is expected
+    /// Require an answer
     #[arg(long)]
     pub requires_response: bool,
-    /// How long an answer may take (90s, 15m, 2h, 1d); says that one is expected
+    /// Require an answer within this time (90s, 15m, 2h, 1d)
     #[arg(long, value_name = "DURATION")]
     pub within: Option<String>,
 }
@@ -30,13 +30,13 @@ pub fn post(session: &mut Session, message: Draft) -> Result<Answer, Failure> {
     if let Recipient::Role(role) = &to
         && !committed.board.rest.agents.values().any(|agent| agent.has(role))
     {
-        text.push_str("; nobody has that role yet, so it waits for the first who has");
+        text.push_str("; no agent has that role yet, so the first one that gets it will read the message");
     }
     Ok(Answer::new(committed.outcome, text).at(committed.board.revision))
 }
 
 impl Extras {
-    /// A message of these words, about nothing and in reply to nothing yet.
+    /// A message without task and without a message that it replies to.
     pub fn draft(
         &self,
         session: &Session,
@@ -53,10 +53,10 @@ impl Extras {
     }
 }
 
-/// Until when an answer is expected that may take so long.
+/// The time until which an answer is expected.
 fn due(session: &Session, within: &str) -> Result<Wall, Failure> {
     let seconds = seconds(within).ok_or_else(|| {
-        Failure::usage(format!("`{within}` is no time to wait for an answer"))
+        Failure::usage(format!("`{within}` is not a duration"))
             .hint("a number with s, m, h or d, such as 15m; at most 30d")
     })?;
     Ok(session.ctx.now.wall.plus_seconds(seconds))

@@ -1,15 +1,15 @@
 use super::words;
 use crate::cli::prelude::*;
 
-/// Show what was sent to you, the most urgent first, and mark it as seen
+/// Show messages to you, the most urgent first, and mark them seen
 ///
 /// Example: liza message inbox
 #[derive(Args)]
 pub struct InboxArgs {
-    /// Also what you have seen, as far as the board keeps it
+    /// Include seen messages that are still on the board
     #[arg(long)]
     pub all: bool,
-    /// The inbox of this agent, which stays unseen (people)
+    /// Show the inbox of this agent without marking it seen (people only)
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<AgentId>,
 }
@@ -39,7 +39,7 @@ impl OnBoard for InboxArgs {
     }
 }
 
-/// What was sent to this agent or person: what it has not seen, and then, if wanted, the rest, newest first.
+/// Messages to this agent or person: unseen ones, then with --all the others, newest first.
 fn inbox_answer(board: &Board, id: &AgentId, all: bool) -> Answer {
     let unseen = board.unseen_by(id);
     let count = unseen.len();

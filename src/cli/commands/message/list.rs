@@ -2,34 +2,35 @@ use super::shown;
 use crate::cli::prelude::*;
 use crate::flow::mail::Wanted;
 
-/// Show messages, oldest first: of a task, of a sender, to a receiver, of a type
+/// List messages, oldest first
 ///
-/// With --task the submissions of the task and the verdicts on them stand between the messages (`submission-N`, `verdict-N`).
+/// With --task, the submissions of the task and their verdicts are listed between the messages (`submission-N`,
+/// `verdict-N`).
 ///
 /// Example: liza message list --task t1 --all
 #[derive(Args)]
 pub struct ListArgs {
-    /// About this task
+    /// Only messages about this task
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
-    /// From this agent, or human
+    /// Only messages from this agent, or human
     #[arg(long, value_name = "AGENT")]
     pub from: Option<AgentId>,
-    /// To this agent, role:ROLE, or human
+    /// Only messages to this agent, role:ROLE, or human
     #[arg(long, value_name = "RECIPIENT")]
     pub to: Option<Recipient>,
-    /// Of this type
+    /// Only messages of this type
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<MessageKind>,
-    /// Also what has left the board: every message in the log
+    /// Include messages that are no longer on the board, from the journal
     #[arg(long)]
     pub all: bool,
-    /// The last N of them
+    /// Number of messages to show, the last ones
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     pub number: usize,
 }
 
-/// So many at most, however many are asked for: they are held in memory.
+/// The maximum number of messages, because they are held in memory.
 const MOST_LISTED: usize = 1_000;
 
 impl OnBoard for ListArgs {

@@ -11,7 +11,7 @@ use crate::flow::mail::Conversation;
 use crate::text::indent;
 
 commands! {
-    /// Write to agents and people, and read what they wrote
+    /// Send messages to agents and people, and read yours
     ///
     /// Example: liza message inbox
     pub enum MessageCommand {
@@ -37,7 +37,7 @@ fn shown(conversation: &Conversation) -> Answer {
     Answer::new(data, text).at(conversation.revision)
 }
 
-/// A message as people read it; whatever its writer put into it stays on the right of ours.
+/// A message as text; its body is indented, so that it cannot imitate liza's own lines.
 fn words(message: &Message) -> String {
     let task = message.task_id.as_ref().map_or(String::new(), |task| format!(" on {task}"));
     let Message { from, to, time, .. } = message;

@@ -3,21 +3,21 @@ use crate::cli::prelude::*;
 
 /// Answer a message
 ///
-/// Goes to whoever sent it, about the same task, with its subject.
+/// The reply goes to the sender, about the same task, with the same subject.
 ///
 /// Example: liza message reply message-1 --body "yes, it may"
 #[derive(Args)]
 pub struct ReplyArgs {
-    /// The message that is answered
+    /// Id of the message
     #[arg(value_name = "MESSAGE")]
     pub id: MessageId,
-    /// The text, @file, or - for standard input
+    /// Text, @file, or - for standard input
     #[arg(long)]
     pub body: String,
-    /// What kind of message it is, if it is no plain answer
+    /// Type of the reply (default: a plain answer)
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<MessageKind>,
-    /// Another subject
+    /// Subject (default: the subject of the message)
     #[arg(long)]
     pub subject: Option<String>,
     #[command(flatten)]
@@ -36,7 +36,7 @@ impl OnBoard for ReplyArgs {
                 clipped(&format!("Re: {former}"), 200).into_owned()
             }
         };
-        // Who goes on after his own words speaks to whom he spoke to.
+        // A reply to the sender's own message goes to the recipient of that message.
         let to = if asked.from == me { asked.to } else { Recipient::One(asked.from) };
         let kind = self.kind.unwrap_or(asked.kind.answer());
         let body = session.input.text(&self.body)?;

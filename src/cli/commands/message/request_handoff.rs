@@ -1,21 +1,21 @@
 use super::compose::post;
 use crate::cli::prelude::*;
 
-/// Ask the planner to give the work to an agent of another role
+/// Ask the planner to give the work to another role
 ///
-/// Short for a message of type request_input to role:planner that wants an answer. To leave work to whoever comes next,
-/// see `liza task handoff`.
+/// Sends a message of type request_input to role:planner that requires an answer. To release a task to the next
+/// agent, see `liza task handoff`.
 ///
 /// Example: liza message request-handoff --to-role test_engineer --reason "needs a load test" --task t1
 #[derive(Args)]
 pub struct HandoffArgs {
-    /// The role that should take it
+    /// Role that should take the work
     #[arg(long = "to-role", value_name = "ROLE")]
     pub role: Role,
-    /// Why, as text, @file, or - for standard input
+    /// Reason: text, @file, or - for standard input
     #[arg(long)]
     pub reason: String,
-    /// The task it is about
+    /// Task that the request is about
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
 }

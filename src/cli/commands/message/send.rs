@@ -1,32 +1,32 @@
 use super::compose::{Extras, post};
 use crate::cli::prelude::*;
 
-/// Send a message to an agent, to everybody of a role, or to a person
+/// Send a message to an agent, a role or a person
 ///
-/// Whom an agent may write to its role says; a question that wants an answer may always be answered. An unknown type lists
-/// them all.
+/// The role of an agent decides which roles it may write to; a question that requires an answer may always be
+/// answered. An unknown type lists all types.
 ///
 /// Example: liza message send --to role:planner --type request_clarification --subject "May a name be empty?" --task t1
 #[derive(Args)]
 pub struct SendArgs {
-    /// An agent, role:ROLE, or human
+    /// Recipient: an agent, role:ROLE, or human
     #[arg(long, value_name = "RECIPIENT")]
     pub to: Recipient,
-    /// What kind of message it is
+    /// Type of the message
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: MessageKind,
-    /// One line that says what it is about
+    /// Subject, in one line
     #[arg(long)]
     pub subject: String,
-    /// The text, @file, or - for standard input
+    /// Text, @file, or - for standard input
     #[arg(long)]
     pub body: Option<String>,
-    /// The task it is about
+    /// Task that the message is about
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
     #[command(flatten)]
     pub extras: Extras,
-    /// The message it replies to
+    /// Id of the message it replies to
     #[arg(long, value_name = "MESSAGE")]
     pub reply_to: Option<MessageId>,
 }

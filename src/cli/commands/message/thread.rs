@@ -1,12 +1,12 @@
 use super::shown;
 use crate::cli::prelude::*;
 
-/// Show a message with what it replies to and all replies, oldest first
+/// Show a thread of messages, oldest first
 ///
 /// Example: liza message thread message-1
 #[derive(Args)]
 pub struct ThreadArgs {
-    /// Any message of it
+    /// Id of any message in the thread
     #[arg(value_name = "MESSAGE")]
     pub id: MessageId,
 }

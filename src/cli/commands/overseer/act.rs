@@ -1,41 +1,43 @@
-//! What people and overseers do about an agent: nudge it, or halt it.
+//! `liza overseer nudge` and `liza overseer halt`.
 
 use crate::board::oversight::{Action, Behaviour, Gravity};
 use crate::cli::prelude::*;
 use crate::flow::oversight::{Word, ask, order};
 use crate::policy::overseer::open_questions;
 
-/// Tell an agent that it is on the wrong way (people, overseers)
+/// Send an agent advice to change its course (people, overseers)
 ///
-/// It hears of it with its next liza command. On record with the reason, like everything the overseer does.
+/// The agent reads the advice with its next liza command. liza records it with the reason, like every act of the
+/// overseer.
 ///
 /// Example: liza overseer nudge coder-1 --reason "the parser is not the place for this"
 #[derive(Args)]
 pub struct NudgeArgs {
-    /// The agent
+    /// Id of the agent
     pub agent: AgentId,
-    /// What is wrong, and what to do instead
+    /// What is wrong and what to do instead
     #[arg(long)]
     pub reason: String,
-    /// Which of the seven behaviours it is (default: reported)
+    /// Behaviour seen, one of seven (default: reported)
     #[arg(long, value_name = "NAME")]
     pub behaviour: Option<Behaviour>,
 }
 
-/// End an agent's session, keep its work, and block its task (people, overseers)
+/// End an agent's session and block its task (people, overseers)
 ///
-/// Its runner ends it: TERM, the grace of `run.grace_seconds`, KILL. What was not committed is kept under a ref; the task is
-/// BLOCKED with the reason. The review of a halted reviewer is free again. Nobody else is stopped.
+/// The agent's runner ends the session: TERM, the grace period `run.grace_seconds`, KILL. Uncommitted work is kept
+/// under a ref; the task becomes BLOCKED with the reason. If a reviewer is halted, its review is free again. No other
+/// agent is stopped.
 ///
 /// Example: liza overseer halt coder-1 --reason "it rewrites the same file again and again"
 #[derive(Args)]
 pub struct HaltArgs {
-    /// The agent
+    /// Id of the agent
     pub agent: AgentId,
     /// What is wrong
     #[arg(long)]
     pub reason: String,
-    /// Which of the seven behaviours it is (default: reported)
+    /// Behaviour seen, one of seven (default: reported)
     #[arg(long, value_name = "NAME")]
     pub behaviour: Option<Behaviour>,
 }
@@ -52,7 +54,7 @@ impl OnBoard for HaltArgs {
     }
 }
 
-/// The piece of work an agent is at, with its epoch.
+/// The work that an agent holds, with its epoch.
 fn work_of(session: &Session, board: &Board, agent: &AgentId) -> Option<(TaskId, u64)> {
     let incarnation = board.agent(agent)?.incarnation;
     board.tasks.iter().find_map(|task| {
@@ -95,15 +97,15 @@ fn act(
         bounds: None,
     };
     if action == Action::Halt && known.is_some() && !runs {
-        // Whoever may not do it in any case is told that.
+        // A caller without the right gets that refusal first.
         ask(&session.ctx, &board, &word)?;
         return Err(Failure::new(
             Code::Transition,
-            format!("nobody runs `{agent}`: there is no session to end"),
+            format!("no runner supervises `{agent}`: there is no session to end"),
         )
         .hint(match &word.task {
-            Some(task) => format!("its claim can be ended: `liza task release {task} --reason …`"),
-            None => "`liza overseer` shows who is at work".to_owned(),
+            Some(task) => format!("end its claim with `liza task release {task} --reason …`"),
+            None => "`liza overseer` shows the agents at work".to_owned(),
         }));
     }
     let config = session.ctx.project_config().map(|config| config.overseer).unwrap_or_default();
@@ -112,15 +114,15 @@ fn act(
     let ordered = order(&session.ctx, &word)?;
     let text = match action {
         Action::Halt => format!("{agent} is halted; its runner ends the session and keeps the work"),
-        _ if runs => format!("{agent} hears of it with its next liza command"),
+        _ if runs => format!("{agent} reads it with its next liza command"),
         _ if known.is_some_and(|known| known.runner.is_some()) => format!(
-            "the runner of {agent} has ended: the next session of {agent} hears of it with its first liza command"
+            "the runner of {agent} has ended: the next session of {agent} reads it with its first liza command"
         ),
         _ => format!(
-            "no runner runs {agent}: it hears of it with its next liza command, if it is at work at all"
+            "no runner supervises {agent}: it reads the advice with its next liza command, if it is at work"
         ),
     };
-    let answer = if action == Action::Halt { "yes" } else { "no, it goes on" };
+    let answer = if action == Action::Halt { "yes" } else { "no, the agent continues" };
     let answered: String =
         asked.iter().map(|question| format!("\n{} is answered: {answer}", question.id)).collect();
     let text = format!("{text}{answered}");

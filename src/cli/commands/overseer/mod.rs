@@ -10,10 +10,11 @@ commands! {
     }
 }
 
-/// Show which agents get anywhere, and do something about one that does not
+/// Show which agents make progress; nudge or halt one
 ///
-/// Who lives and by which signs, since when nothing came of the work, what it has cost, and what is the matter. What runners
-/// see is judged by `watch` and `run`; looking changes nothing and needs neither. Settings: `overseer` in liza.yaml.
+/// Shows which agents are alive and by which signs, how long each has made no progress, what its session has cost,
+/// and what is wrong. `liza watch` and `liza run` judge what runners see; this command only looks and needs neither
+/// of them. Settings: `overseer` in liza.yaml.
 ///
 /// Example: liza overseer
 #[derive(Args)]

@@ -3,10 +3,10 @@ use crate::cli::prelude::*;
 use crate::flow::oversight::{Explained, Seen, explain, picture, waiting};
 use crate::policy::overseer::{AgentSnapshot, OverseerConfig, Question};
 
-/// Which agents get anywhere.
+/// Shows which agents make progress.
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The numbers behind one agent's line: every look, every threshold
+    /// Show every measurement and threshold behind one agent's line
     #[arg(long, value_name = "AGENT")]
     pub explain: Option<AgentId>,
 }
@@ -38,9 +38,9 @@ fn shown(session: &Session) -> Result<Answer, Failure> {
     }
     let watched = session.ctx.machine.is_overseen();
     if !config.enabled {
-        text.line("nobody is looked after: `overseer.enabled` is false in liza.yaml");
+        text.line("the overseer is off: `overseer.enabled` is false in liza.yaml");
     } else if !agents.is_empty() && !watched {
-        text.line("nobody does anything about it now: `liza watch` or `liza run` would");
+        text.line("the overseer is not running: start `liza watch` or `liza run`");
     }
     let data = json!({
         "enabled": config.enabled, "watched": watched, "agents": agents, "questions": questions,
@@ -55,7 +55,7 @@ fn at(time: Wall, now: Wall) -> String {
     }
 }
 
-/// One agent for people.
+/// One agent as text.
 fn lines(seen: &Seen, now: Wall) -> String {
     let roles: Vec<&str> = seen.roles.iter().map(|role| role.as_str()).collect();
     let grade = word(&seen.liveness.grade);
@@ -65,7 +65,7 @@ fn lines(seen: &Seen, now: Wall) -> String {
     if let Some(last) = &seen.last {
         text.push_str(&format!(" {} tokens, {} turns, {} s", last.tokens, last.turns, last.elapsed_seconds));
     }
-    // Of somebody with whom something is the matter, that tells how it gets on.
+    // With a detection, the evidence below shows the progress.
     if let Some(since) = seen.progress_since.filter(|_| seen.detections.is_empty()) {
         text.push_str(&format!("; progress {}", at(since, now)));
     }
@@ -85,7 +85,7 @@ fn lines(seen: &Seen, now: Wall) -> String {
     text
 }
 
-/// A question that waits for an answer.
+/// An unanswered question.
 fn asked(question: &Question) -> String {
     format!("    ?? {} ({}): {}\n", question.id, question.asked, shown_line(&question.text()))
 }
@@ -113,11 +113,11 @@ fn explained(session: &Session, agent: &AgentId) -> Result<Answer, Failure> {
 fn in_full(found: &Explained, config: &OverseerConfig, now: Wall) -> String {
     let mut text = lines(&found.seen, now);
     if found.looks.is_empty() {
-        text.line("no session of it is looked at now");
+        text.line("the overseer sees no session of this agent now");
     } else {
         text.line(format!("\nlooks, one every {} s:", config.check_interval_seconds));
         text.push_str(&table(&found.looks));
-        text.line("\nhow near each alarm is:");
+        text.line("\ndistance to each alarm:");
         for measure in &found.measures {
             let alarm = measure.alarm.map_or("no limit".to_owned(), |alarm| format!("of {alarm}"));
             let (what, now) = (pad_to(measure.behaviour.as_str(), 18), pad_to(&measure.now.to_string(), 8));
@@ -125,7 +125,7 @@ fn in_full(found: &Explained, config: &OverseerConfig, now: Wall) -> String {
         }
     }
     if !found.interventions.is_empty() {
-        text.line("\nwhat was done about it:");
+        text.line("\ninterventions:");
         for one in &found.interventions {
             text.line(format!("  {} {}", one.id, intervention(one, now)));
         }

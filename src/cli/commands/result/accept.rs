@@ -8,7 +8,7 @@ use crate::flow::streams;
 /// Example: liza result accept w1-plan
 #[derive(Args)]
 pub struct AcceptArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| status == Status::ReadyForReview))]
     pub task: TaskId,
 }

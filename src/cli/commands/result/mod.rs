@@ -3,7 +3,7 @@ mod reject;
 mod show;
 
 crate::cli::session::commands! {
-    /// Read what a report delivered, accept it or send it back
+    /// Show, accept or reject the results of reports
     ///
     /// Example: liza result show probe-1
     pub enum ResultCommand {

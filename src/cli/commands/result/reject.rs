@@ -6,13 +6,13 @@ use crate::flow::results;
 /// Example: liza result reject w1-plan --reason "slices overlap" --finding "w1-a and w1-b both own src/"
 #[derive(Args)]
 pub struct RejectArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| status == Status::ReadyForReview))]
     pub task: TaskId,
-    /// Why, in a sentence
+    /// Reason, in one sentence
     #[arg(long)]
     pub reason: String,
-    /// What is wrong; repeat for each
+    /// Finding; repeat
     #[arg(long, value_name = "TEXT")]
     pub finding: Vec<String>,
 }

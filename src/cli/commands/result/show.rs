@@ -8,7 +8,7 @@ use crate::flow::results;
 /// Example: liza result show probe-1
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The task
+    /// Id of the task
     pub task: TaskId,
     /// Print the JSON exactly as it was delivered
     #[arg(long)]

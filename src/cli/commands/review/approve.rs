@@ -4,33 +4,34 @@ use crate::flow::review::{Judged, VerdictKind, verdict};
 
 /// Approve the commit you have claimed for review
 ///
-/// Without --commit it is the one of your `review claim`. If the branch has moved since, the verdict is refused.
+/// Without --commit, this is the commit of your `review claim`. If the branch has moved since, liza refuses the
+/// verdict.
 ///
 /// Example: liza review approve t1 --commit "$(git rev-parse task/t1)" --summary "does what the spec says"
 #[derive(Args)]
 pub struct ApproveArgs {
-    /// The task; in its review checkout it may be left out
+    /// Id of the task (optional inside its review checkout)
     #[arg(add = Completer::Tasks(super::under_review))]
     pub id: Option<TaskId>,
-    /// The commit the verdict is about (default: the one of your `review claim`)
+    /// Commit to judge (default: the commit of your `review claim`)
     #[arg(long)]
     pub commit: Option<CommitPrefix>,
-    /// In a sentence
+    /// Summary in one sentence
     #[arg(long, default_value = "")]
     pub summary: String,
-    /// What became of an earlier issue; repeat
+    /// State of an issue from an earlier round; repeat
     #[arg(long, value_name = "ISSUE=resolved|partial|open")]
     pub prior: Vec<String>,
-    /// An answer to an item of the checklist, by its number in `review show`; n/a needs a note; repeat for each
+    /// Answer to checklist item N of `review show`; n/a needs a note; repeat
     #[arg(long, visible_alias = "checklist", value_name = "N=yes|no|n/a[: NOTE]")]
     pub answer: Vec<String>,
-    /// What became of an assumption of the checkpoint, by its number in `review show`; not_checked needs a reason; repeat for each
+    /// Result for assumption N of the coder's checkpoint, as `review show` numbers it; not_checked needs a reason; repeat
     #[arg(long, value_name = "N=held|violated|not_checked[: REASON]")]
     pub assumption: Vec<String>,
-    /// Changes to agent or tool configuration were read and are wanted
+    /// Confirm that you have read and want the changes to agent or tool configuration
     #[arg(long)]
     pub allow_protected: bool,
-    /// The whole feedback as YAML or JSON: a file, or - for standard input
+    /// Take the whole feedback from a YAML or JSON file, or - for standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub from: Option<String>,
 }
@@ -51,14 +52,14 @@ impl OnBoard for ApproveArgs {
                 let (given, needed) =
                     approvals.as_ref().map_or((0, 0), |approvals| (approvals.by.len(), approvals.needed));
                 format!(
-                    "{id} has {given} of {needed} approvals; another reviewer has to judge it before it is APPROVED"
+                    "{id} has {given} of {needed} approvals; another reviewer must approve it before it is APPROVED"
                 )
             }
             Judged::Approved(Approved { red_team: Some(_), .. }) => format!(
-                "{id} is APPROVED; before it can be merged the red team has its turn: `liza review claim {id}`"
+                "{id} is APPROVED; the red team reviews it before the merge: `liza review claim {id}`"
             ),
-            Judged::Cleared(_) => format!("{id} is through the red team's turn; `liza merge {id}` lands it"),
-            _ => format!("{id} is APPROVED; `liza merge {id}` lands it"),
+            Judged::Cleared(_) => format!("{id} has passed the red team's turn; `liza merge {id}` merges it"),
+            _ => format!("{id} is APPROVED; `liza merge {id}` merges it"),
         };
         Ok(Answer::new(data, text).at(revision))
     }

@@ -1,14 +1,15 @@
 use crate::cli::prelude::*;
 use crate::flow::review::Review;
 
-/// Take a review: makes a sealed checkout of exactly the submitted commit
+/// Claim a review and get a checkout of the submitted commit
 ///
-/// An agent of the role red_team, or a person, takes the red team's turn on an approved task the same way.
+/// The checkout is sealed: it holds exactly that commit. An agent of the role red_team, or a person, claims the
+/// red-team turn on an approved task in the same way.
 ///
 /// Example: liza review claim t1
 #[derive(Args)]
 pub struct ClaimArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(super::under_review))]
     pub id: TaskId,
 }
@@ -20,7 +21,7 @@ impl OnBoard for ClaimArgs {
     }
 }
 
-/// What somebody who just took a review has to know.
+/// What a reviewer needs to know after the claim.
 pub fn claimed_text(review: &Review) -> String {
     let Review { started, checkout } = review;
     let until = started.lease_expires.map(|until| until.to_string()).unwrap_or_default();

@@ -2,24 +2,26 @@ use super::feedback::{feedback, named_commit};
 use crate::cli::prelude::*;
 use crate::flow::review::{VerdictKind, verdict};
 
-/// Neither approve nor reject: somebody has to decide first
+/// Ask for a decision before the verdict
+///
+/// The task becomes BLOCKED until the planner or a person answers the questions with `liza task unblock`.
 ///
 /// Example: liza review discuss t1 --commit "$(git rev-parse task/t1)" --reason "the spec is silent" --question "Is an empty name allowed?"
 #[derive(Args)]
 pub struct DiscussArgs {
-    /// The task; in its review checkout it may be left out
+    /// Id of the task (optional inside its review checkout)
     #[arg(add = Completer::Tasks(super::under_review))]
     pub id: Option<TaskId>,
-    /// The commit the verdict is about (default: the one of your `review claim`)
+    /// Commit to judge (default: the commit of your `review claim`)
     #[arg(long)]
     pub commit: Option<CommitPrefix>,
-    /// Why
+    /// Reason
     #[arg(long, default_value = "")]
     pub reason: String,
-    /// What has to be decided, one to three times
+    /// Question to decide; one to three times
     #[arg(long)]
     pub question: Vec<String>,
-    /// The whole feedback as YAML or JSON: a file, or - for standard input
+    /// Take the whole feedback from a YAML or JSON file, or - for standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub from: Option<String>,
 }

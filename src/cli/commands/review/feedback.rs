@@ -1,4 +1,4 @@
-//! What the three verdicts share: feedback and commit from the command line.
+//! Arguments that the three verdicts share: feedback and commit.
 
 use crate::board::assumptions::GivenAssumption;
 use crate::board::checklist;
@@ -10,7 +10,7 @@ fn full_commit(session: &Session, text: &CommitPrefix) -> Result<CommitId, Failu
     if let Ok(commit) = CommitId::new(text.as_str()) {
         return Ok(commit);
     }
-    // A short id is fine as long as it names one commit.
+    // A short id is accepted if it names one commit.
     session.ctx.query()?.resolve(text.as_str())?.ok_or_else(|| {
         Failure::usage(format!("`{text}` is not the id of a commit"))
             .hint("name the review_commit that `liza review show` prints")
@@ -63,7 +63,7 @@ pub fn assumptions(session: &Session, given: &[String]) -> Result<Vec<GivenAssum
     given.iter().map(answer).collect()
 }
 
-/// The feedback in these words, or from a file, which is checked to be of the verdict that was asked for.
+/// The feedback from the arguments or from a file, whose verdict must match the command.
 pub fn feedback(
     session: &Session,
     words: &str,
@@ -85,8 +85,8 @@ pub fn feedback(
     }
 }
 
-/// The commit that the flag or the feedback names; without either, the one that the caller's `review claim` pinned. Whether
-/// it is still what stands there is the rule's to say.
+/// The commit from the flag or the feedback, else the commit of the caller's `review claim`. The rule checks that it is
+/// still the submitted one.
 pub fn named_commit(
     session: &Session,
     task: &TaskId,
@@ -100,8 +100,8 @@ pub fn named_commit(
     }
 }
 
-/// What is under review. A verdict counts only for its reviewer, and a later submission ends the review: so this is what
-/// the caller has claimed, or the rule refuses.
+/// The commit under review. A later submission ends the review, so this is the commit that the caller has claimed, or the
+/// rule refuses.
 fn pinned_commit(session: &Session, id: &TaskId) -> Result<CommitId, Failure> {
     let board = session.ctx.read(&Needs::Nothing)?.board;
     let task = view::known_task(&board, id)?;

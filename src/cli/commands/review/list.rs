@@ -2,7 +2,7 @@ use crate::board::lease::Lease;
 use crate::cli::prelude::*;
 use crate::cli::times::ago_words;
 
-/// List what waits for a review or is under review
+/// List tasks that wait for a review or are under review
 ///
 /// Example: liza review list
 #[derive(Args)]
@@ -65,9 +65,9 @@ impl OnBoard for ListArgs {
                 ));
             }
             match chosen.iter().find(|task| holder(task).is_none()) {
-                _ if chosen.is_empty() => text.line("no review waits"),
+                _ if chosen.is_empty() => text.line("no task waits for a review"),
                 Some(free) => {
-                    text.line(format!("`liza review claim {}` takes one; you may hold several", free.id))
+                    text.line(format!("`liza review claim {}` claims one; you may hold several", free.id))
                 }
                 None => {}
             }
@@ -81,7 +81,7 @@ fn under_review(board: &Board) -> impl Iterator<Item = &Task> {
     board.tasks.iter().filter(|task| task.judged_by().is_some())
 }
 
-/// When what is under review was handed in.
+/// When the work under review was submitted.
 fn submitted(task: &Task) -> Option<Wall> {
     let mut lines = task.body().history.iter().rev();
     lines.find(|line| line.to == Some(Status::ReadyForReview)).map(|line| line.time)

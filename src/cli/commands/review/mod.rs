@@ -11,7 +11,7 @@ mod show;
 use crate::cli::prelude::*;
 
 commands! {
-    /// Review what somebody else submitted
+    /// Review the submitted work of another agent
     ///
     /// Example: liza review claim t1
     pub enum ReviewCommand {

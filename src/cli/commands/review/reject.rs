@@ -5,35 +5,35 @@ use crate::flow::review::{Judged, VerdictKind, verdict};
 
 /// Send the work back with issues to fix
 ///
-/// An issue that was raised before keeps its name, whatever words it is raised with. If only minor issues are left for the second time
-/// and everything is green, the work is accepted with notes (`review.accept_minor` in liza.yaml). A limit, or rounds that go in circles,
-/// block the task.
+/// An issue from an earlier round keeps its name, even if it is worded differently. If only minor issues are left for
+/// the second time and all checks pass, the work is accepted with notes (`review.accept_minor` in liza.yaml).
+/// Reaching a limit, or repeating rounds without progress, blocks the task.
 ///
 /// Example: liza review reject t1 --commit "$(git rev-parse task/t1)" --reason "empty names crash" --issue "major:greet.sh:3:no default"
 #[derive(Args)]
 pub struct RejectArgs {
-    /// The task; in its review checkout it may be left out
+    /// Id of the task (optional inside its review checkout)
     #[arg(add = Completer::Tasks(super::under_review))]
     pub id: Option<TaskId>,
-    /// The commit the verdict is about (default: the one of your `review claim`)
+    /// Commit to judge (default: the commit of your `review claim`)
     #[arg(long)]
     pub commit: Option<CommitPrefix>,
-    /// Why
+    /// Reason
     #[arg(long, default_value = "")]
     pub reason: String,
-    /// An issue: severity is critical, major, minor or nitpick; repeat
+    /// Issue to fix; severity is critical, major, minor or nitpick; repeat
     #[arg(long, value_name = "SEVERITY:FILE:LINE[-END]:TEXT")]
     pub issue: Vec<String>,
-    /// What became of an earlier issue; repeat
+    /// State of an issue from an earlier round; repeat
     #[arg(long, value_name = "ISSUE=resolved|partial|open")]
     pub prior: Vec<String>,
-    /// An answer to an item of the checklist, by its number in `review show`; n/a needs a note; repeat for each
+    /// Answer to checklist item N of `review show`; n/a needs a note; repeat
     #[arg(long, visible_alias = "checklist", value_name = "N=yes|no|n/a[: NOTE]")]
     pub answer: Vec<String>,
-    /// What became of an assumption of the checkpoint, by its number in `review show`; not_checked needs a reason; repeat for each
+    /// Result for assumption N of the coder's checkpoint, as `review show` numbers it; not_checked needs a reason; repeat
     #[arg(long, value_name = "N=held|violated|not_checked[: REASON]")]
     pub assumption: Vec<String>,
-    /// The whole feedback as YAML or JSON: a file, or - for standard input
+    /// Take the whole feedback from a YAML or JSON file, or - for standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub from: Option<String>,
 }
@@ -80,7 +80,7 @@ fn issue(session: &Session, text: &str) -> Result<Finding, Failure> {
     })
 }
 
-/// What came of a rejection, and which of its findings were no new ones.
+/// The outcome of a rejection, and the findings that match earlier issues.
 fn rejected_text(id: &TaskId, judged: &Judged) -> String {
     let sent_back = match judged {
         Judged::Rejected(Rejected::Accepted(accepted)) => return accepted_text(id, accepted),
@@ -106,9 +106,11 @@ fn rejected_text(id: &TaskId, judged: &Judged) -> String {
 fn accepted_text(id: &TaskId, accepted: &Accepted) -> String {
     let Accepted { approved, accepted_with_notes, why } = accepted;
     let next = match approved.red_team {
-        Some(_) => format!("before it can be merged the red team has its turn: `liza review claim {id}`"),
+        Some(_) => format!("the red team reviews it before the merge: `liza review claim {id}`"),
         None => {
-            format!("`review: {{accept_minor: false}}` in liza.yaml ends this; `liza merge {id}` lands it")
+            format!(
+                "`review: {{accept_minor: false}}` in liza.yaml turns this off; `liza merge {id}` merges it"
+            )
         }
     };
     let notes = accepted_with_notes.join(", ");

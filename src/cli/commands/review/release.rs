@@ -1,11 +1,11 @@
 use crate::cli::prelude::*;
 
-/// Give a review back, so that somebody else can take it
+/// Release a review so that another reviewer can claim it
 ///
 /// Example: liza review release t1
 #[derive(Args)]
 pub struct ReleaseArgs {
-    /// The task; in its review checkout it may be left out
+    /// Id of the task (optional inside its review checkout)
     #[arg(add = Completer::Tasks(super::under_review))]
     pub id: Option<TaskId>,
 }

@@ -5,7 +5,7 @@ use crate::cli::prelude::*;
 /// Example: liza review renew t1
 #[derive(Args)]
 pub struct RenewArgs {
-    /// The task; in its review checkout it may be left out
+    /// Id of the task (optional inside its review checkout)
     #[arg(add = Completer::Tasks(super::under_review))]
     pub id: Option<TaskId>,
 }

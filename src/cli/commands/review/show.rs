@@ -2,15 +2,17 @@ use crate::board::checklist;
 use crate::cli::prelude::*;
 use crate::flow::{alignment, outside};
 
-/// Show everything a verdict rests on: diff, checkpoint alignment, tests, validation, earlier issues
+/// Show what a verdict needs: diff, tests, validation, earlier issues
+///
+/// Also compares the change with the coder's checkpoint.
 ///
 /// Example: liza review show t1
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The task; in its review checkout it may be left out
+    /// Id of the task (optional inside its review checkout)
     #[arg(add = Completer::Tasks(super::under_review))]
     pub id: Option<TaskId>,
-    /// Leave the diff out
+    /// Print no diff
     #[arg(long)]
     pub no_diff: bool,
 }
@@ -60,7 +62,7 @@ impl OnBoard for ShowArgs {
         });
         let mut answer = Answer::new(data, format!("{head}\n{plain}")).verbatim().at(snapshot.board.revision);
         if session.ui.color && !self.no_diff {
-            // git escapes nothing inside the diff, so each line is made safe and only git's own colours are put back.
+            // git does not escape the diff, so liza escapes each line and restores only git's own colours.
             answer.colored = Some(format!("{}\n{}", crate::text::shown(&head), view::colored_diff(&plain)));
         }
         Ok(answer)

@@ -1,11 +1,13 @@
 use crate::cli::prelude::*;
 
-/// Close the open sprint: its figures are kept, and a retrospective is drafted from them (people only)
+/// Close the open sprint and draft a retrospective (people only)
+///
+/// The metrics of the sprint are kept; the retrospective is drafted from them.
 ///
 /// Example: liza sprint close --note "the demo went well"
 #[derive(Args)]
 pub struct CloseArgs {
-    /// What there is to say about it
+    /// Remark on the sprint
     #[arg(long)]
     pub note: Option<String>,
 }
@@ -18,7 +20,7 @@ impl OnBoard for CloseArgs {
         let mut text =
             format!("{} is closed\nretrospective: {}", closed.sprint.id, closed.retrospective.display());
         if closed.halted {
-            text.push_str("\nCHECKPOINT is still set: `liza resume` lets everybody go on");
+            text.push_str("\nCHECKPOINT is still set: `liza resume` lets the team continue");
         }
         let revision = closed.revision;
         Ok(Answer::new(closed, text).at(revision))

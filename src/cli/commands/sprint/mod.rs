@@ -4,9 +4,10 @@ mod show;
 mod start;
 
 crate::cli::session::commands! {
-    /// Stretches of the work with an end to look back from
+    /// Start, show and close sprints
     ///
-    /// One is open at a time. A deadline that passes sets CHECKPOINT once, while `liza watch` or `liza run` is there to notice.
+    /// One sprint is open at a time. When its deadline passes, `liza watch` or `liza run` sets the CHECKPOINT switch
+    /// once, which halts the team.
     ///
     /// Example: liza sprint show
     pub enum SprintCommand {

@@ -1,14 +1,14 @@
 use crate::cli::prelude::*;
 
-/// Change what the open sprint is about (people only)
+/// Add or drop tasks of the open sprint (people only)
 ///
 /// Example: liza sprint scope --add t1
 #[derive(Args)]
 pub struct ScopeArgs {
-    /// A task it is about as well; repeat for several
+    /// Task to add; repeat
     #[arg(long, value_name = "TASK", required_unless_present = "drop")]
     pub add: Vec<TaskId>,
-    /// A task it is no longer about; repeat for several
+    /// Task to drop; repeat
     #[arg(long, value_name = "TASK")]
     pub drop: Vec<TaskId>,
 }
@@ -17,7 +17,7 @@ impl OnBoard for ScopeArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         session.carry_out(
             |ctx| sprint::set_scope(ctx, self.add.clone(), self.drop.clone()),
-            |data| format!("{} is about {}", data.id, data.scope.join(", ")),
+            |data| format!("{} covers {}", data.id, data.scope.join(", ")),
         )
     }
 }

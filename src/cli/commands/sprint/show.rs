@@ -4,12 +4,12 @@ use crate::flow::metrics::Everything;
 use crate::flow::roll_up::{amount_rows, took};
 use crate::policy::metrics::in_sprint;
 
-/// Show a sprint: what it is about and how far it is
+/// Show the scope and progress of a sprint
 ///
 /// Example: liza sprint show
 #[derive(Args)]
 pub struct ShowArgs {
-    /// A former one
+    /// Id of the sprint (default: the open one)
     pub id: Option<SprintId>,
 }
 

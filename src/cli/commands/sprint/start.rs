@@ -2,25 +2,25 @@ use crate::cli::prelude::*;
 
 /// Start a sprint (people only)
 ///
-/// Without --scope it is about every task that is not finished while it lasts. The sprint that every board begins with is
-/// closed on the way, unless somebody has given it a scope, a goal or a deadline.
+/// Without --scope, the sprint covers every unfinished task while it is open. The sprint that every board begins with
+/// is closed, unless a person has given it a scope, a goal or a deadline.
 ///
 /// Example: liza sprint start --deadline 8h --goal "greetings in two languages"
 #[derive(Args)]
 pub struct StartArgs {
-    /// Its name (default: sprint- and the next number)
+    /// Id of the sprint (default: sprint- and the next number)
     #[arg(value_hint = ValueHint::Other)]
     pub id: Option<SprintId>,
-    /// A task it is about; repeat for several
+    /// Task in the sprint; repeat
     #[arg(long, value_name = "TASK", conflicts_with = "all")]
     pub scope: Vec<TaskId>,
-    /// About everything that is not finished, as without --scope
+    /// All unfinished tasks, as without --scope
     #[arg(long)]
     pub all: bool,
-    /// When everybody halts: a time such as 2026-01-20T18:00:00Z, or how long from now, such as 90m, 8h or 2d
+    /// When the team halts: a time such as 2026-01-20T18:00:00Z, or a duration such as 90m, 8h or 2d
     #[arg(long, value_name = "TIME|DURATION")]
     pub deadline: Option<String>,
-    /// What it is to reach
+    /// Goal of the sprint
     #[arg(long, value_name = "TEXT")]
     pub goal: Option<String>,
 }
@@ -38,15 +38,15 @@ impl OnBoard for StartArgs {
         let (data, revision) = sprint::start(&session.ctx, begin)?;
         let until = data.deadline.map_or(String::new(), |until| format!(", until {until}"));
         let about = match data.scope.len() {
-            0 => "everything that is not finished".to_owned(),
+            0 => "all unfinished tasks".to_owned(),
             count => plural(count, "task"),
         };
-        let text = format!("{} has begun: {about}{until}", data.id);
+        let text = format!("{} has started: {about}{until}", data.id);
         Ok(Answer::new(data, text).at(revision))
     }
 }
 
-/// A moment, or a span from now.
+/// A time, or a duration from now.
 fn deadline(text: &str, now: Wall) -> Result<Wall, Failure> {
     if let Some(at) = Wall::parse(text) {
         return Ok(at);
@@ -54,8 +54,8 @@ fn deadline(text: &str, now: Wall) -> Result<Wall, Failure> {
     match crate::text::span(text) {
         Some(seconds) => Ok(now.plus_seconds(seconds)),
         None => Err(Failure::usage(format!(
-            "`{text}` is neither a time such as 2026-01-20T18:00:00Z nor a span such as 90m, 8h or 2d"
+            "`{text}` is neither a time such as 2026-01-20T18:00:00Z nor a duration such as 90m, 8h or 2d"
         ))
-        .hint("say how long it may take from now, such as --deadline 8h")),
+        .hint("give a duration from now, such as --deadline 8h")),
     }
 }

@@ -1,14 +1,14 @@
 use crate::cli::prelude::*;
 
-/// Give a task up for good (planner, people)
+/// Abandon a task permanently (planner, people)
 ///
 /// Example: liza task abandon t1 --reason "no longer wanted"
 #[derive(Args)]
 pub struct AbandonArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| !status.is_terminal()))]
     pub id: TaskId,
-    /// Why
+    /// Reason
     #[arg(long)]
     pub reason: String,
 }
@@ -21,7 +21,10 @@ impl OnBoard for AbandonArgs {
             if stranded.is_empty() {
                 format!("{id} is ABANDONED")
             } else {
-                format!("{id} is ABANDONED; these waited for it and can never start: {}", stranded.join(", "))
+                format!(
+                    "{id} is ABANDONED; these tasks depend on it and can never start: {}",
+                    stranded.join(", ")
+                )
             }
         })
     }

@@ -2,12 +2,13 @@ use super::flags::TaskFlags;
 use crate::cli::prelude::*;
 use crate::policy::plan_check::{Finding, ground};
 
-/// Add a task as a draft, or claimable at once with --finalize (planner, people)
+/// Add a task as a draft (planner, people)
 ///
-/// A whole task may come as YAML or JSON: liza task add --from FILE (or - for standard input). There `done_when` may be a block with a
-/// criterion in each line, and `scope` a block with the lines `IN: PATH, PATH` and `OUT: PATH`, as in plans.
+/// With --finalize, agents can claim the task at once. A whole task may come as YAML or JSON: liza task add --from
+/// FILE (or - for standard input). There, `done_when` may be a block with one criterion per line, and `scope` a block
+/// with the lines `IN: PATH, PATH` and `OUT: PATH`, as in plans.
 ///
-/// Without --id the id is made from the title: "Greet by name" becomes greet-by-name.
+/// Without --id, liza makes the id from the title: "Greet by name" becomes greet-by-name.
 ///
 /// Example: liza task add --id t1 --title "Greet by name" --spec specs/vision.md --done "prints Hello, Ada" --in src/ --in tests/ --finalize
 #[derive(Args)]
@@ -19,12 +20,12 @@ use crate::policy::plan_check::{Finding, ground};
     mut_arg("role", |role| role.default_value("coder")),
 )]
 pub struct AddArgs {
-    /// Its id: letters, digits, `_` and `-` (default: made from the title)
+    /// Id of the task: letters, digits, `_` and `-` (default: made from the title)
     #[arg(long, value_hint = ValueHint::Other)]
     pub id: Option<TaskId>,
     #[command(flatten)]
     pub text: TaskFlags,
-    /// Make it claimable in the same step
+    /// Make the task claimable in the same step
     #[arg(long)]
     pub finalize: bool,
     /// Take the task from a YAML or JSON file, or - for standard input
@@ -57,7 +58,7 @@ impl OnBoard for AddArgs {
     }
 }
 
-/// What the repository makes doubtful about these tasks. None of it keeps them from being added.
+/// Warnings about these tasks from the repository; the tasks are added all the same.
 pub fn doubts(session: &Session, board: &Board, tasks: &[NewTask]) -> Vec<Finding> {
     let found = crate::flow::ground::of_tasks(&session.ctx, board, tasks);
     tasks
@@ -66,7 +67,7 @@ pub fn doubts(session: &Session, board: &Board, tasks: &[NewTask]) -> Vec<Findin
         .collect()
 }
 
-/// Says them, for people and for programs.
+/// Prints warnings for people and for programs.
 pub fn with_doubts(session: &Session, mut answer: Answer, doubts: Vec<Finding>) -> Answer {
     for finding in &doubts {
         session.ctx.narrate(format!("{}: {} ({})", finding.severity.as_str(), finding.message, finding.hint));

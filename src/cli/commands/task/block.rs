@@ -1,17 +1,17 @@
 use crate::cli::prelude::*;
 
-/// Stop work that cannot go on, saying why and what would help
+/// Block a task with a reason and one to three questions
 ///
 /// Example: liza task block t1 --reason "the spec contradicts itself" --question "Is an empty name allowed?"
 #[derive(Args)]
 pub struct BlockArgs {
-    /// The task; in its worktree it may be left out
+    /// Id of the task (optional inside its worktree)
     #[arg(add = Completer::Tasks(|status| !status.is_terminal()))]
     pub id: Option<TaskId>,
-    /// Why it cannot go on
+    /// Why the work cannot continue
     #[arg(long)]
     pub reason: String,
-    /// What would unblock it, one to three times
+    /// Question whose answer unblocks the task; one to three times
     #[arg(long, required = true)]
     pub question: Vec<String>,
 }

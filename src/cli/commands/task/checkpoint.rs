@@ -3,37 +3,39 @@ use crate::board::history::{Assumption, Checkpoint, Plan};
 use crate::cli::prelude::*;
 use crate::flow::submit;
 
-/// Say what you will do, before you do it
+/// Announce what you will change and how you will validate it
 ///
-/// Accepted only while the worktree is as it was at the claim. Critical assumptions beyond the budget block the task. A code task
-/// announces its test files too; after a submission without tests, `--file` alone adds test files once more.
-/// The whole checkpoint may come as YAML or JSON with --from: assumptions may be plain texts, `validation` one text `COMMAND outputs 'TEXT'`.
+/// This is a coder's checkpoint; the CHECKPOINT switch, which halts the team, is `liza checkpoint`. liza accepts a
+/// checkpoint only while the worktree is as it was at the claim. Critical assumptions beyond the budget block the
+/// task. A code task announces its test files too; after a submission without tests, `--file` alone adds test files
+/// once more. With --from, the whole checkpoint comes as YAML or JSON: assumptions may be plain texts, `validation`
+/// one text `COMMAND outputs 'TEXT'`.
 ///
 /// Example: liza task checkpoint t1 --intent "greet accepts --name" --risks "none, stdlib only" --validate "sh tests/test_greet.sh" --expect "ok" --file greet.sh --file tests/test_greet.sh
 #[derive(Args)]
 pub struct CheckpointArgs {
-    /// The task; in its worktree it may be left out
+    /// Id of the task (optional inside its worktree)
     #[arg(add = Completer::Tasks(|status| status == Status::Working))]
     pub id: Option<TaskId>,
-    /// What will be observably different
+    /// What will be observably different afterwards
     #[arg(long, default_value = "")]
     pub intent: String,
-    /// Something taken for granted; repeat
+    /// An assumption; repeat
     #[arg(long, visible_alias = "assumption", value_name = "TEXT")]
     pub assume: Vec<String>,
-    /// Something taken for granted that would change everything if wrong; repeat
+    /// An assumption that invalidates the plan if it is wrong; repeat
     #[arg(long, value_name = "TEXT")]
     pub assume_critical: Vec<String>,
     /// What could go wrong
     #[arg(long, default_value = "")]
     pub risks: String,
-    /// The command that will show it is right; liza runs it at submit
+    /// Command that validates the work; liza runs it at submit
     #[arg(long, visible_alias = "validation", value_name = "CMD", default_value = "")]
     pub validate: String,
-    /// What that command must print
+    /// Text that the command must print
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub expect: String,
-    /// A file that will be changed; repeat
+    /// File to change; repeat
     #[arg(long, visible_alias = "files-to-modify", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub file: Vec<String>,
     /// Take the checkpoint from a YAML or JSON file, or - for standard input

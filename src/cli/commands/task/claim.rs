@@ -1,13 +1,14 @@
 use crate::cli::prelude::*;
 
-/// Take a task: you become its holder, with a worktree of your own
+/// Claim a task and get a worktree for it
 ///
-/// Prints where to work. Yours again after a rejection or a block: the same worktree, one iteration on.
+/// Prints the path of the worktree. After a rejection or a block, you get the same worktree again for the next
+/// iteration.
 ///
 /// Example: liza task claim t1
 #[derive(Args)]
 pub struct ClaimArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| matches!(status, Status::Idle | Status::Rejected | Status::IntegrationFailed)))]
     pub id: TaskId,
 }
@@ -20,7 +21,7 @@ impl OnBoard for ClaimArgs {
     }
 }
 
-/// What somebody who just claimed a task has to know.
+/// What an agent needs to know after the claim.
 pub fn claimed_text(claimed: &Claimed) -> String {
     let id = &claimed.task;
     let until = claimed.lease_expires.map(|until| until.to_string()).unwrap_or_default();

@@ -3,14 +3,14 @@ use crate::cli::prelude::*;
 
 /// Change what a DRAFT, IDLE or BLOCKED task asks for (planner, people)
 ///
-/// What is not named stays; a list that is given replaces the whole list. If the task was worked on, a change of what it is
-/// judged by (criteria, checklist, scope, spec, description, risk, kind, role, dependencies) removes submission, approvals
-/// and red-team turn. Old and new values are kept in its history.
+/// Fields that you do not name stay; a list that you give replaces the whole list. If an agent has worked on the
+/// task, a change of its criteria, checklist, scope, spec, description, risk, kind, role or dependencies removes its
+/// submission, approvals and red-team turn. The task's history keeps old and new values.
 ///
 /// Example: liza task edit t1 --title "Greet by full name" --done "prints Hello, Ada Lovelace"
 #[derive(Args)]
 pub struct EditArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| matches!(status, Status::Draft | Status::Idle | Status::Blocked)))]
     pub id: TaskId,
     #[command(flatten)]
@@ -23,7 +23,7 @@ pub struct EditArgs {
     pub from: Option<String>,
 }
 
-/// What a task need not have.
+/// Optional fields of a task.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Field {
     Desc,
@@ -83,8 +83,8 @@ impl OnBoard for EditArgs {
             }
         };
         if after.id != self.id {
-            return Err(Failure::usage(format!("the file is about `{}`, not about `{}`", after.id, self.id))
-                .hint("ids are never changed; name the task that the file is about"));
+            return Err(Failure::usage(format!("the file describes `{}`, not `{}`", after.id, self.id))
+                .hint("ids never change; name the task that the file describes"));
         }
         let specs = session.ctx.pin_specs(std::slice::from_ref(&after))?;
         let (spec_found, pin) = (!specs.found.is_empty(), specs.pins.into_iter().next().map(|pin| pin.spec));
@@ -98,9 +98,7 @@ fn text(edited: &Edited) -> String {
     let fields: Vec<&str> = changes.iter().map(|change| change.field.as_str()).collect();
     let mut text = format!("{task} is edited: {}", fields.join(", "));
     if *judged_anew {
-        text.push_str(
-            "\nwhat was handed in and judged before does not count any more; the work stays on its branch",
-        );
+        text.push_str("\nits submission and verdicts no longer count; the work stays on its branch");
     }
     if *status == Status::Blocked {
         text.push_str(&format!("\nnext: liza task unblock {task} --answer …"));

@@ -7,17 +7,17 @@ use crate::cli::prelude::*;
 /// Example: liza task finalize t1 t2
 #[derive(Args)]
 pub struct FinalizeArgs {
-    /// The drafts
+    /// Ids of the drafts
     #[arg(required_unless_present = "all", add = Completer::Tasks(|status| status == Status::Draft))]
     pub ids: Vec<TaskId>,
-    /// Every draft
+    /// All drafts
     #[arg(long, conflicts_with = "ids")]
     pub all: bool,
 }
 
 impl OnBoard for FinalizeArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        // What a person typed into the file may complete a draft.
+        // A manual edit of state.yaml may complete a draft.
         session.ctx.settle_edits()?;
         let snapshot = session.ctx.read(&Needs::Everything)?;
         let tasks: Vec<TaskId> = if self.all {

@@ -1,4 +1,4 @@
-//! What a task asks for, as flags: `task add` starts from nothing with them, `task edit` from what is there.
+//! The fields of a task as flags, for `task add` and `task edit`.
 
 use crate::board::WorkstreamId;
 use crate::board::slice::SliceKind;
@@ -6,31 +6,31 @@ use crate::cli::prelude::*;
 
 #[derive(Args)]
 pub struct TaskFlags {
-    /// What it is, in a line
+    /// Title, in one line
     #[arg(long)]
     pub title: Option<String>,
-    /// More about it
+    /// Description
     #[arg(long, visible_alias = "description")]
     pub desc: Option<String>,
-    /// The file that says what is wanted
+    /// File that describes what is wanted
     #[arg(long, visible_alias = "spec-ref", value_name = "FILE[#ANCHOR]")]
     pub spec: Option<String>,
-    /// When it is done; repeat for each criterion
+    /// Acceptance criterion; repeat
     #[arg(long, visible_alias = "done-when", value_name = "CRITERION")]
     pub done: Vec<String>,
-    /// A path it may change; repeat
+    /// Path the task may change; repeat
     #[arg(long = "in", visible_alias = "scope-in", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub inside: Vec<String>,
-    /// A path it must not change; repeat
+    /// Path the task must not change; repeat
     #[arg(long = "out", visible_alias = "scope-out", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub outside: Vec<String>,
-    /// Something its reviewer has to answer; repeat for each
+    /// Checklist item that the reviewer must answer; repeat
     #[arg(long, visible_alias = "checklist", value_name = "ITEM")]
     pub check: Vec<String>,
-    /// A path nobody else may own meanwhile (default: all of --in); repeat
+    /// Path that no other task may own meanwhile (default: all of --in); repeat
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub owns: Vec<String>,
-    /// A task that must be merged first; repeat
+    /// Task that must be merged first; repeat
     #[arg(long, visible_alias = "depends-on", value_name = "TASK")]
     pub depends: Vec<TaskId>,
     /// Higher is more urgent
@@ -42,40 +42,40 @@ pub struct TaskFlags {
     /// low, medium or high
     #[arg(long)]
     pub risk: Option<Risk>,
-    /// Who may claim it
+    /// Role that may claim the task
     #[arg(long)]
     pub role: Option<Role>,
-    /// The task it was cut from
+    /// Task that this task was split from
     #[arg(long, value_name = "TASK")]
     pub parent: Option<TaskId>,
-    /// A tag; repeat
+    /// Tag; repeat
     #[arg(long, visible_alias = "tags")]
     pub tag: Vec<String>,
-    /// A file or artifact it needs; repeat
+    /// File or artifact that the task needs; repeat
     #[arg(long, visible_alias = "inputs", value_name = "NAME")]
     pub input: Vec<String>,
-    /// A file or artifact it makes; repeat
+    /// File or artifact that the task produces; repeat
     #[arg(long, visible_alias = "expected-outputs", value_name = "NAME")]
     pub output: Vec<String>,
-    /// How many files it will probably change
+    /// Expected number of changed files
     #[arg(long, value_name = "N")]
     pub expected_files: Option<u32>,
-    /// How many lines it will probably change
+    /// Expected number of changed lines
     #[arg(long, value_name = "N")]
     pub expected_lines: Option<u32>,
-    /// How many minutes it is given; at most 12 for a coder's work
+    /// Time limit in minutes; at most 12 for a coder's task
     #[arg(long, visible_alias = "timebox-minutes", value_name = "MINUTES")]
     pub timebox: Option<u32>,
-    /// What it is for: probe, work, review or merge (default: what its role is for)
+    /// Kind of slice: probe, work, review or merge (default: by the role)
     #[arg(long, value_name = "KIND")]
     pub slice_kind: Option<SliceKind>,
-    /// The workstream it belongs to
+    /// Workstream of the task
     #[arg(long, value_name = "ID")]
     pub workstream: Option<WorkstreamId>,
 }
 
 impl TaskFlags {
-    /// Writes what was given over what is there; a list that is given replaces the whole list.
+    /// Sets the given fields; a given list replaces the whole list.
     pub fn write_over(&self, session: &Session, task: &mut NewTask) -> Result<(), Failure> {
         let texts = |given: &[String]| session.input.texts(given);
         set(&mut task.title, self.title.as_ref().map(|text| session.input.text(text)).transpose()?);

@@ -1,14 +1,14 @@
 use crate::cli::prelude::*;
 
-/// Let a task go with word for whoever takes it up next
+/// Release a task with instructions for the next agent
 ///
-/// With --to-role the next claim belongs to that role: a coder hands its work to a test_engineer, who hands it back or
-/// submits it. Both are implementers then, and neither may review it.
+/// With --to-role the next claim belongs to that role: a coder hands its work to a test_engineer, which hands it back
+/// or submits it. Both agents are implementers then, and neither may review the task.
 ///
 /// Example: liza task handoff t1 --summary "parser done" --next "write the tests for empty input" --to-role test_engineer
 #[derive(Args)]
 pub struct HandoffArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| status == Status::Working))]
     pub id: TaskId,
     /// What is done
@@ -17,7 +17,7 @@ pub struct HandoffArgs {
     /// What to do next
     #[arg(long)]
     pub next: String,
-    /// Whose turn it is then, such as test_engineer or coder; the same role's without it
+    /// Role of the next agent, such as test_engineer (default: the same role)
     #[arg(long, value_name = "ROLE")]
     pub to_role: Option<Role>,
 }
@@ -43,7 +43,7 @@ impl OnBoard for HandoffArgs {
             Status::Blocked => format!(
                 "{id} is BLOCKED: it was handed off too often without a submission (`max_handoffs`); a planner or a person decides"
             ),
-            _ => format!("{id} is handed off and free to be claimed by a {}", handed_off.role),
+            _ => format!("{id} is handed off; an agent with the role {} can claim it", handed_off.role),
         })
     }
 }

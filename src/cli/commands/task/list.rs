@@ -5,13 +5,13 @@ use crate::cli::prelude::*;
 /// Example: liza task list --status READY_FOR_REVIEW
 #[derive(Args)]
 pub struct ListArgs {
-    /// Only in this state; repeat for several
+    /// Only tasks in this state; repeat for several
     #[arg(long, value_name = "STATUS")]
     pub status: Vec<Status>,
-    /// Only those of this agent
+    /// Only tasks of this agent
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<AgentId>,
-    /// Only those somebody could claim now
+    /// Only tasks that an agent can claim now
     #[arg(long)]
     pub ready: bool,
 }
@@ -31,10 +31,8 @@ impl OnBoard for ListArgs {
         let chosen: Vec<_> = snapshot.board.tasks.iter().filter(wanted).filter(ready).collect();
         let data = || json!({ "tasks": chosen.iter().map(|task| picture.row(task)).collect::<Vec<_>>() });
         let text = || match (chosen.is_empty(), snapshot.board.tasks.is_empty()) {
-            (true, true) => {
-                "no task is on the board; `liza task add --help` says how one gets there".to_owned()
-            }
-            (true, false) => "no task is like that; `liza task list` shows all".to_owned(),
+            (true, true) => "no tasks on the board; `liza task add --help` shows how to add one".to_owned(),
+            (true, false) => "no task matches; `liza task list` shows all".to_owned(),
             _ => picture.table(&chosen),
         };
         Ok(session.answer(data, text).at(snapshot.board.revision))

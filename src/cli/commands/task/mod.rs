@@ -17,7 +17,7 @@ mod sync;
 mod unblock;
 
 crate::cli::session::commands! {
-    /// Work on tasks: add, finalize, claim, checkpoint, submit and the ways out
+    /// Add, claim, checkpoint, submit and end tasks
     ///
     /// Example: liza task list --ready
     pub enum TaskCommand {

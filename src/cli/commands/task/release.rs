@@ -1,14 +1,14 @@
 use crate::cli::prelude::*;
 
-/// Let a task go; the work stays on its branch
+/// Give up your claim and leave the work on its branch
 ///
 /// Example: liza task release t1 --reason "out of time"
 #[derive(Args)]
 pub struct ReleaseArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| status == Status::Working))]
     pub id: TaskId,
-    /// Why
+    /// Reason
     #[arg(long, default_value = "")]
     pub reason: String,
 }

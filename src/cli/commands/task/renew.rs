@@ -1,11 +1,13 @@
 use crate::cli::prelude::*;
 
-/// Extend your lease on a task; any other command of yours does too
+/// Extend your lease on a task
+///
+/// Every other command that you run also extends your leases.
 ///
 /// Example: liza task renew t1
 #[derive(Args)]
 pub struct RenewArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| status == Status::Working))]
     pub id: TaskId,
 }

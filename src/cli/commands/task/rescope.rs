@@ -2,21 +2,21 @@ use crate::board::goals::Specs;
 use crate::cli::prelude::*;
 use crate::wire::plan::read_plan;
 
-/// Replace a task by a better cut of the work (planner, people)
+/// Replace a task by other tasks (planner, people)
 ///
 /// Example: liza task rescope t1 --into new-tasks.yaml --reason "root cause: two features in one"
 #[derive(Args)]
 pub struct RescopeArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| !status.is_terminal()))]
     pub id: TaskId,
-    /// The tasks that take its place: a plan file, or - for standard input
+    /// Plan file with the replacement tasks, or - for standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub into: Option<String>,
-    /// A task already there that takes its place; repeat for several
+    /// Existing task that replaces it; repeat for several
     #[arg(long, value_name = "TASK", required_unless_present = "into", add = Completer::Tasks(|status| !status.is_terminal()))]
     pub by: Vec<TaskId>,
-    /// Why, with the root cause
+    /// Reason, with the root cause
     #[arg(long)]
     pub reason: String,
 }

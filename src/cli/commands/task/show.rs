@@ -8,9 +8,9 @@ use crate::wire::flat::task_value;
 /// Example: liza task show t1 --feedback
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The task; in its worktree it may be left out
+    /// Id of the task (optional inside its worktree)
     pub id: Option<TaskId>,
-    /// Only what the last review asks for, as instructions
+    /// Only what the last review asks for
     #[arg(long)]
     pub feedback: bool,
 }
@@ -55,14 +55,14 @@ impl OnBoard for ShowArgs {
     }
 }
 
-/// The task and what it waits for, with their bodies.
+/// The task and its dependencies, with their bodies.
 fn with_dependencies(board: &Board, id: &TaskId) -> Needs {
     let depends_on = board.task(id).map(|task| &task.depends_on[..]).unwrap_or_default();
     let known = depends_on.iter().filter(|other| board.task(other).is_some());
     Needs::Tasks(std::iter::once(id).chain(known).cloned().collect())
 }
 
-/// A task that has left the board is still shown, by its very id.
+/// Shows an archived task, by its exact id.
 fn show_archived(session: &Session, snapshot: &Snapshot, id: &TaskId) -> Result<Answer, Failure> {
     let board = &snapshot.board;
     let archived = match board.task_alike(id) {

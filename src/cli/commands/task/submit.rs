@@ -1,20 +1,21 @@
 use crate::cli::prelude::*;
 
-/// Hand the work in for review
+/// Submit the work of a task for review
 ///
-/// Checks that everything is committed, inside the scope and announced in the checkpoint, and runs the checkpoint's
-/// validation command itself. A task of kind report hands in one JSON value of its role's schema instead: --result FILE.
+/// liza checks that everything is committed, inside the scope and announced in the checkpoint, and runs the
+/// checkpoint's validation command itself. For a task of kind report, submit one JSON value of its role's schema
+/// instead: --result FILE.
 ///
 /// Example: liza task submit t1
 #[derive(Args)]
 pub struct SubmitArgs {
-    /// The task; in its worktree it may be left out
+    /// Id of the task (optional inside its worktree)
     #[arg(add = Completer::Tasks(|status| status == Status::Working))]
     pub id: Option<TaskId>,
-    /// Only run the validation and say how it ended (exit 7 if it is red); submit nothing
+    /// Only run the validation (exit 7 if it fails); submit nothing
     #[arg(long)]
     pub check: bool,
-    /// Hand in the result of a report: a file with one JSON value, or - for standard input
+    /// Submit the result of a report: a file with one JSON value, or - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "check", value_hint = ValueHint::AnyPath)]
     pub result: Option<String>,
 }
@@ -58,12 +59,12 @@ impl OnBoard for SubmitArgs {
         crate::flow::recover::before(&session.ctx, id)?;
         let (submitted, revision) = crate::flow::submit::submit(&session.ctx, id)?;
         let text =
-            format!("{id} is READY_FOR_REVIEW at {}; somebody else reviews it", submitted.review_commit);
+            format!("{id} is READY_FOR_REVIEW at {}; another agent reviews it", submitted.review_commit);
         Ok(Answer::new(submitted, text).at(revision))
     }
 }
 
-/// Whoever stands in a worktree that work has left means what is there, and it would not be looked at.
+/// Refuses a submission from a former worktree: its content would not be submitted.
 pub fn not_in_a_former_place(session: &Session, id: &TaskId) -> Result<(), Failure> {
     let Some(top) =
         std::env::current_dir().ok().and_then(|dir| crate::git::repo::discover(&dir).ok()?.linked)
@@ -82,7 +83,10 @@ pub fn not_in_a_former_place(session: &Session, id: &TaskId) -> Result<(), Failu
     }
     Err(Failure::new(
         Code::LeaseLost,
-        format!("you are in `{name}`, a former worktree of `{id}`; work goes on in {}", attempt.worktree),
+        format!(
+            "you are in `{name}`, a former worktree of `{id}`; the work continues in {}",
+            attempt.worktree
+        ),
     )
-    .hint("go there; what is here stays, and its commits are kept under refs/liza/attempts"))
+    .hint("go there; the files here stay, and their commits are kept under refs/liza/attempts"))
 }

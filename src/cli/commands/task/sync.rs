@@ -2,12 +2,12 @@ use crate::cli::prelude::*;
 
 /// Merge integration into the task's branch, in its worktree
 ///
-/// Exit 11 if it conflicts; the merge is then in progress there for you to finish.
+/// Exit 11 if the merge conflicts; the merge is then in progress in the worktree, and you finish it there.
 ///
 /// Example: liza task sync t1
 #[derive(Args)]
 pub struct SyncArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| status == Status::Working))]
     pub id: TaskId,
 }

@@ -1,17 +1,17 @@
 use crate::cli::prelude::*;
 
-/// Answer a blocked task's questions and let it go on (planner, people)
+/// Answer the questions of a blocked task (planner, people)
 ///
 /// Example: liza task unblock t1 --answer "an empty name prints Hello, World"
 #[derive(Args)]
 pub struct UnblockArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| status == Status::Blocked))]
     pub id: TaskId,
-    /// The answer
+    /// Answer to the questions
     #[arg(long)]
     pub answer: String,
-    /// Grant this many further rounds
+    /// Number of further review rounds to grant
     #[arg(long, default_value_t = 0)]
     pub cycles: u32,
 }

@@ -2,22 +2,22 @@ use crate::cli::prelude::*;
 use crate::flow::archive::KEEP_DAYS;
 use crate::flow::gc::empty_trash;
 
-/// Delete for good what has been in the trash long enough (people)
+/// Permanently delete old entries of the trash (people only)
 ///
 /// Example: liza trash empty --older-than 30 --dry-run
 #[derive(Args)]
 pub struct EmptyArgs {
-    /// What has been there at least so many days
+    /// Minimum time in the trash, in days
     #[arg(long, value_name = "DAYS", default_value_t = KEEP_DAYS)]
     pub older_than: u64,
-    /// Only say what would be done
+    /// Show what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
 }
 
 impl OnBoard for EmptyArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        session.people_only("delete what is in the trash")?;
+        session.people_only("empty the trash")?;
         session.ctx.store.refuse_other_version()?;
         let deleted = empty_trash(&session.ctx, self.older_than, self.dry_run)?;
         let freed: u64 = deleted.iter().map(|removed| removed.bytes).sum();

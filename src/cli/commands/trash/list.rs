@@ -1,7 +1,7 @@
 use crate::cli::prelude::*;
 use crate::store::trash::Removed;
 
-/// List what is in .liza/trash: size, age and where it came from
+/// List the entries of .liza/trash with size, age and origin
 ///
 /// Example: liza trash list
 #[derive(Args)]
@@ -32,7 +32,7 @@ impl OnBoard for ListArgs {
         if removed.is_empty() {
             text.push_str("the trash is empty");
         } else {
-            text.line(format!("{} in all; `liza trash restore NAME` brings one back", bytes(total)));
+            text.line(format!("{} in all; `liza trash restore NAME` restores one", bytes(total)));
         }
         Ok(Answer::new(json!({ "trash": rows, "bytes": total }), text))
     }

@@ -3,7 +3,7 @@ mod list;
 mod restore;
 
 crate::cli::session::commands! {
-    /// Look at what was removed, bring it back, or delete it for good
+    /// List, restore or permanently delete removed files
     ///
     /// Example: liza trash list
     pub enum TrashCommand {

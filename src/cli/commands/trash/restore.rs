@@ -1,20 +1,20 @@
 use crate::cli::prelude::*;
 use crate::flow::trash::restore;
 
-/// Move something back to where it was, if that place is free (people)
+/// Move an entry of the trash back to its origin (people only)
 ///
-/// A worktree becomes one again, on its branch.
+/// Refused if a file is there already. A worktree becomes a worktree again, on its branch.
 ///
 /// Example: liza trash restore t1
 #[derive(Args)]
 pub struct RestoreArgs {
-    /// Its name in `liza trash list`
+    /// Name of the entry in `liza trash list`
     pub name: String,
 }
 
 impl OnBoard for RestoreArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        session.people_only("take things out of the trash")?;
+        session.people_only("restore from the trash")?;
         let place = restore(&session.ctx, &self.name)?;
         let text = format!("{} is back in {}", self.name, place.display());
         Ok(Answer::new(json!({ "name": self.name, "path": place.to_string_lossy() }), text))

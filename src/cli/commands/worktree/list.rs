@@ -1,7 +1,7 @@
 use crate::cli::prelude::*;
 use crate::flow::worktrees::{Place, list};
 
-/// List every worktree with its task, branch, size and whether it could go
+/// List worktrees with task, branch, size and whether they are unused
 ///
 /// Example: liza worktree list --json
 #[derive(Args)]

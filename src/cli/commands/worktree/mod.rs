@@ -2,7 +2,7 @@ mod list;
 pub mod prune;
 
 crate::cli::session::commands! {
-    /// Look at the worktrees, and take away those nobody needs any more
+    /// List worktrees and remove unused ones
     ///
     /// Example: liza worktree list
     pub enum WorktreeCommand {

@@ -1,24 +1,25 @@
 use crate::cli::prelude::*;
 use crate::flow::worktrees::{PruneOptions, PruneReport, prune};
 
-/// Move worktrees of archived tasks and of attempts and reviews that are over to the trash (people)
+/// Move worktrees of ended work to the trash (people only)
 ///
-/// Only those in which everything is committed and kept by a branch or ref. `liza trash restore` brings one back.
+/// Worktrees of archived tasks, ended attempts and ended reviews, if everything in them is committed and a branch or
+/// ref keeps it. `liza trash restore` restores a worktree.
 ///
 /// Example: liza worktree prune --dry-run
 #[derive(Args)]
 pub struct PruneArgs {
-    /// Only say what would be done
+    /// Show what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Save uncommitted work under refs/liza/wip, and then let those worktrees go too
+    /// Save uncommitted work under refs/liza/wip and move those worktrees too
     #[arg(long)]
     pub save: bool,
 }
 
 impl OnBoard for PruneArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        session.people_only("take worktrees away")?;
+        session.people_only("remove worktrees")?;
         session.ctx.store.refuse_other_version()?;
         let options = PruneOptions { dry_run: self.dry_run, save: self.save };
         let report = prune(&session.ctx, options, None)?;
@@ -31,7 +32,7 @@ impl OnBoard for PruneArgs {
     }
 }
 
-/// What became of each worktree.
+/// The outcome for each worktree.
 pub fn words(report: &PruneReport, dry_run: bool) -> String {
     let mut text = String::new();
     for place in &report.pruned {

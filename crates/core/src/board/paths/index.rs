@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn only_lists_that_begin_alike_are_candidates() {
+    fn only_lists_with_common_prefix_are_candidates() {
         let lists: Vec<_> = (0..4_000).map(|n| list(&[&format!("src/part{n}/"), "Doc/README"])).collect();
         let index = PathIndex::of(lists.iter().map(Vec::as_slice));
         assert_eq!(index.candidates(&list(&["SRC/part7/a.rs"])), [7]);

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_claim_is_looked_at_where_the_move_is_recorded() {
+    fn apply_checks_the_claim_when_it_records() {
         let mut bench = Bench::with_tasks(&["t1"]);
         bench.claim("coder-1", "t1");
         bench.ok("coder-1", bench.checkpoint("t1"));
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(refused(&bench, "coder-2", epoch), Some(Code::LeaseLost));
         let begun = begin(&bench, epoch);
         bench.ok("human", begun.clone());
-        // Nobody takes the task away while the branch moves.
+        // The task cannot be released while the branch moves.
         let release = Release { task: id("t1"), epoch: None, reason: "lunch".to_owned() };
         let call = bench.call(bench.actor("human"));
         assert_eq!(
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_one_leaves_nothing() {
+    fn cancelled_apply_leaves_nothing() {
         let mut bench = Bench::with_tasks(&["t1"]);
         bench.claim("coder-1", "t1");
         bench.ok("coder-1", bench.checkpoint("t1"));

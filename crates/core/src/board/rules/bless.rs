@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_expectation_of_integration_is_for_people() {
+    fn only_a_person_blesses_integration_hash() {
         let mut bench = Bench::with_tasks(&["t"]);
         for by in ["coder-1", "reviewer-1", "planner-1"] {
             assert_eq!(bench.refused(by, bless(OLD, None)), Code::HumanOnly, "{by}");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn that_of_a_task_is_for_reviewers_who_did_not_work_on_it_and_holds_for_it_alone() {
+    fn only_independent_reviewer_blesses_task_hash() {
         let mut bench = Bench::with_tasks(&["t", "u"]);
         bench.ok("human", bless(OLD, None));
         bench.hand_in("coder-1", "t");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_blesses_what_he_made() {
+    fn implementer_cannot_bless_own_task() {
         let mut bench = Bench::with_tasks(&["t"]);
         bench.claim("both-1", "t");
         assert_eq!(bench.refused("both-1", bless(NEW, Some("t"))), Code::Tier0SelfApproval);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn nor_what_he_makes_afterwards() {
+    fn blessing_ends_when_blesser_works_on_the_task() {
         let mut bench = Bench::with_tasks(&["t"]);
         bench.ok("human", bless(OLD, None));
         bench.ok("both-1", bless(NEW, Some("t")));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn it_needs_a_hash_and_a_reason() {
+    fn bless_needs_a_hash_and_a_reason() {
         let mut bench = Bench::with_tasks(&["t"]);
         assert_eq!(bench.refused("human", bless("nothing", None)), Code::Value);
         let silent = BlessGate { reason: " ".to_owned(), ..bless(OLD, None) };
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn it_lands_with_the_task() {
+    fn blessed_hash_lands_with_the_task() {
         let mut bench = Bench::with_tasks(&["t", "u"]);
         bench.ok("human", bless(OLD, None));
         bench.approved("coder-1", "t");
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_with_a_task_that_ends_otherwise() {
+    fn blessed_hash_ends_with_an_unmerged_task() {
         let mut bench = Bench::with_tasks(&["t", "u", "v"]);
         bench.ok("human", bless(OLD, None));
         bench.ok("human", bless(NEW, Some("t")));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_with_a_task_that_a_former_revision_ends() {
+    fn blessed_hash_ends_with_a_restored_task() {
         let mut bench = Bench::with_tasks(&["t"]);
         let open = bench.board.clone();
         bench.ok("human", bench.abandon("t"));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_board_that_breaks_this_is_found() {
+    fn board_with_an_orphan_hash_is_invalid() {
         let mut bench = Bench::with_tasks(&["t"]);
         bench.ok("human", bless(NEW, Some("t")));
         let known = bench.board.rest.expectations[0].clone();

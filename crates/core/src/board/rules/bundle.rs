@@ -207,7 +207,7 @@ mod tests {
     use crate::board::testing::*;
 
     #[test]
-    fn the_holder_or_a_person_after_the_checkpoint_inside_scope() {
+    fn bundle_needs_holder_checkpoint_and_scope() {
         let mut bench = Bench::with_tasks(&["t1", "t2"]);
         let entry = BundleEntry { task: id("t1"), epoch: None };
         let place = |bench: &Bench, entry: &BundleEntry, who: &str| {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_judges_a_bundle_he_had_a_hand_in() {
+    fn implementer_cannot_review_own_bundle() {
         let mut bench = Bench::with_tasks(&["t1"]);
         bench.claim("coder-1", "t1");
         let review = |author: &str, task: Option<&str>| ReviewBundle {

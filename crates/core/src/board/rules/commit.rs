@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_holder_in_the_present_place_after_its_checkpoint_inside_scope() {
+    fn commit_needs_holder_worktree_checkpoint_scope() {
         let mut bench = Bench::with_tasks(&["t1"]);
         bench.claim("coder-1", "t1");
         let worktree = bench.task("t1").body().attempt().expect("an attempt").worktree.clone();

@@ -103,7 +103,7 @@ mod tests {
         bench.ok("human", accept("true"));
         let known = bench.board.rest.gate_ledger.accepted("test").expect("accepted");
         assert_eq!((known.definition.as_str(), known.by.as_str()), ("true", "human"));
-        // Nobody has been judged by it yet, and liza.yaml cannot drop it any more.
+        // No task was gated with it yet, and liza.yaml still cannot drop it.
         assert!(bench.board.no_gate_is_gone(None, "merge").is_err());
     }
 

@@ -322,7 +322,7 @@ mod tests {
     use crate::board::testing::*;
 
     #[test]
-    fn a_goal_is_reached_when_nothing_is_open_and_opens_again_with_a_task() {
+    fn new_task_reopens_a_completed_goal() {
         let mut bench = Bench::with_tasks(&["t", "v"]);
         assert_eq!(bench.refused("human", CompleteGoal {}), Code::Transition);
         bench.ok("human", Abandon { task: id("t"), reason: "not needed".to_owned() });
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_for_which_everything_was_abandoned_is_not_reached() {
+    fn goal_with_only_abandoned_tasks_is_not_reached() {
         let mut bench = Bench::with_tasks(&["t"]);
         bench.ok("human", Abandon { task: id("t"), reason: "not needed".to_owned() });
         assert_eq!(bench.refused("human", CompleteGoal {}), Code::Transition);

@@ -10,6 +10,7 @@ logged! {
         pub integration_head: CommitId,
         /// Names the settings of git that were there.
         pub git_settings: Option<String>,
+        pub made_below: Option<crate::board::origin::Mark>,
     }
 }
 
@@ -49,6 +50,7 @@ impl Board {
                 pending_edits: Vec::new(),
                 routes: Vec::new(),
                 workstreams: Vec::new(),
+                made_below: None,
                 extra: BTreeMap::new(),
             },
         }
@@ -79,6 +81,7 @@ impl Verb for Init {
         board.rest.config = self.config.clone();
         board.rest.sprint.timeline.started = call.now.wall;
         board.rest.integration.head = Some(self.integration_head.clone());
+        board.rest.made_below = self.made_below;
         board.rest.git_settings = self.git_settings.clone().map(|settings| GitSettings {
             settings,
             by: call.by.id(),

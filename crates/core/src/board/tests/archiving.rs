@@ -1,4 +1,4 @@
-//! Finished tasks leave the board, and nothing that still asks for them notices.
+//! Finished tasks leave the board, and tasks that depend on them are not affected.
 
 use crate::board::call::Archived;
 use crate::board::refusal::Code;
@@ -12,7 +12,7 @@ fn archive(names: &[&str]) -> ArchiveTasks {
 }
 
 #[test]
-fn only_what_is_finished_leaves_and_only_planners_and_people_send_it() {
+fn only_planner_or_person_archives_finished() {
     let mut bench = Bench::with_tasks(&["done", "dropped", "open"]);
     bench.approved("coder-1", "done");
     assert_eq!(bench.refused("human", archive(&["done"])), Code::Transition);
@@ -31,13 +31,13 @@ fn only_what_is_finished_leaves_and_only_planners_and_people_send_it() {
 }
 
 #[test]
-fn a_replaced_task_stays_until_its_replacements_are_finished() {
+fn replaced_task_waits_for_its_replacements() {
     let mut bench = Bench::with_tasks(&["old", "newer", "newest"]);
     for (name, by) in [("old", "newer"), ("newer", "newest")] {
         let replace = bench.replace(name, by);
         bench.ok("planner-1", replace);
     }
-    // Through the one between, which is finished itself.
+    // Through the replacement in between, which is itself superseded.
     assert_eq!(bench.refused("human", archive(&["old"])), Code::StillNeeded);
     assert_eq!(bench.refused("human", archive(&["newer"])), Code::StillNeeded);
     let abandon = bench.abandon("newest");
@@ -47,7 +47,7 @@ fn a_replaced_task_stays_until_its_replacements_are_finished() {
 }
 
 #[test]
-fn records_dealt_with_leave_and_their_numbers_are_not_given_again() {
+fn archived_record_numbers_are_not_reused() {
     let mut bench = Bench::with_tasks(&["t1"]);
     for text in ["one", "two", "three"] {
         let note = bench.note(text);
@@ -66,7 +66,7 @@ fn records_dealt_with_leave_and_their_numbers_are_not_given_again() {
 }
 
 #[test]
-fn chains_of_replacements_are_followed_to_their_end_and_circles_are_no_end() {
+fn replacement_chains_end_and_cycles_do_not() {
     let bench = Bench::empty();
     let mut world = World::default();
     let mut know = |name: &str, status: Status, by: &[&str]| {

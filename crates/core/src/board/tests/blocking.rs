@@ -6,7 +6,7 @@ use crate::board::task::Status;
 use crate::board::testing::*;
 
 #[test]
-fn a_block_says_why_and_asks_one_to_three_questions() {
+fn block_needs_reason_and_one_to_three_questions() {
     let mut bench = Bench::with_tasks(&["t"]);
     for (questions, accepted) in [(0, false), (1, true), (3, true), (4, false)] {
         let mut bench = bench.clone();
@@ -24,7 +24,7 @@ fn a_block_says_why_and_asks_one_to_three_questions() {
 }
 
 #[test]
-fn work_in_progress_comes_back_reserved_and_the_rest_where_it_was() {
+fn unblock_restores_state_and_reservation() {
     type Story = fn(&mut Bench);
     let stories: [(Story, Status, bool); 7] = [
         (|_| {}, Status::Idle, false),
@@ -70,7 +70,7 @@ fn work_in_progress_comes_back_reserved_and_the_rest_where_it_was() {
 }
 
 #[test]
-fn an_unfinished_draft_can_be_blocked_and_comes_back_as_one() {
+fn blocked_draft_returns_as_a_draft() {
     let mut bench = Bench::new();
     let mut sketch = new_task("sketch", "x/");
     sketch.done_when.clear();
@@ -93,7 +93,7 @@ fn an_unfinished_draft_can_be_blocked_and_comes_back_as_one() {
 }
 
 #[test]
-fn an_answer_is_needed_and_resets_the_count_in_a_row() {
+fn unblock_needs_answer_and_resets_rejections() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.rejected("coder-1", "t", REASONS[0]);
     bench.rejected("coder-1", "t", REASONS[1]);
@@ -107,7 +107,7 @@ fn an_answer_is_needed_and_resets_the_count_in_a_row() {
 }
 
 #[test]
-fn used_up_cycles_need_more_to_be_granted() {
+fn unblock_after_last_cycle_must_grant_more() {
     let mut bench = Bench::with_config(|config| config.max_review_cycles = 1);
     bench.add(&["t"]);
     bench.rejected("coder-1", "t", REASONS[0]);
@@ -131,7 +131,7 @@ fn an_answer_grants_another_iteration() {
 }
 
 #[test]
-fn two_different_agents_that_failed_exhaust_the_hypothesis() {
+fn two_failed_agents_exhaust_a_task() {
     let mut bench = Bench::with_config(|config| config.breaker_rejections = 1);
     bench.add(&["t", "u"]);
     bench.rejected("coder-1", "t", REASONS[0]);
@@ -179,7 +179,7 @@ fn only_limits_and_the_overseer_count_as_failure() {
 
 /// Paths that another task took meanwhile are not taken back by an answer.
 #[test]
-fn a_task_cannot_return_to_review_while_another_holds_its_paths() {
+fn unblock_to_review_needs_its_paths_free() {
     let mut bench = Bench::new();
     let mut narrow = new_task("b", "b/");
     narrow.scope.inside.extend(patterns(&["a/part/"]));

@@ -19,7 +19,7 @@ fn planned(bench: &Bench, name: &str) -> (String, u64, bool) {
 }
 
 #[test]
-fn a_rejected_task_is_reserved_until_its_agent_releases_retires_or_lets_the_time_pass() {
+fn rejected_task_is_reserved_for_its_agent() {
     let mut rejected = Bench::with_tasks(&["t"]);
     rejected.rejected("coder-1", "t", REASONS[0]);
     assert_eq!(rejected.refused("coder-2", rejected.begin("t")), Code::Reserved);
@@ -44,7 +44,7 @@ fn a_rejected_task_is_reserved_until_its_agent_releases_retires_or_lets_the_time
 }
 
 #[test]
-fn failed_integration_is_reserved_too_and_then_anybodys() {
+fn failed_integration_reservation_expires() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.failed_to_merge("coder-1", "t", MergeFailure::TrivialConflict);
     assert_eq!(bench.refused("coder-2", bench.begin("t")), Code::Reserved);
@@ -54,9 +54,9 @@ fn failed_integration_is_reserved_too_and_then_anybodys() {
     assert_eq!(planned(&bench, "t"), ("task/t.2".to_owned(), 99, false));
 }
 
-/// The approver may repair what it approved: the old approval is dead from then on, and it may not review again.
+/// The approver may repair what it approved: the old approval is void from then on, and it may not review again.
 #[test]
-fn whoever_approved_may_repair_a_failed_integration_and_is_then_an_implementer() {
+fn approver_who_repairs_becomes_implementer() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.hand_in("coder-1", "t");
     bench.ok("both-1", bench.start_review("t"));
@@ -78,7 +78,7 @@ fn whoever_approved_may_repair_a_failed_integration_and_is_then_an_implementer()
 }
 
 #[test]
-fn the_same_agent_keeps_its_worktree_and_counts_on() {
+fn same_agent_keeps_worktree_and_iterations() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.rejected("coder-1", "t", REASONS[0]);
     bench.ok("coder-1", bench.begin("t"));
@@ -91,7 +91,7 @@ fn the_same_agent_keeps_its_worktree_and_counts_on() {
 }
 
 #[test]
-fn another_agent_starts_anew_under_another_name() {
+fn another_agent_gets_a_new_branch_name() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.rejected("coder-1", "t", REASONS[0]);
     bench.tick(LEASE);
@@ -107,7 +107,7 @@ fn another_agent_starts_anew_under_another_name() {
 
 /// Where the next agent's branch starts: at the former head after a handoff, a release or for a repair; else at the base.
 #[test]
-fn where_the_next_agent_starts() {
+fn next_agent_starts_from_kept_or_fresh_branch() {
     type Story = fn(&mut Bench);
     let stories: [(&str, Story, u64); 6] = [
         (
@@ -174,7 +174,7 @@ fn where_the_next_agent_starts() {
 }
 
 #[test]
-fn the_first_attempt_has_the_plain_name_even_after_a_block() {
+fn first_attempt_has_the_plain_branch_name() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.ok("planner-1", bench.block("t"));
     bench.ok("planner-1", bench.unblock("t"));
@@ -187,7 +187,7 @@ fn the_first_attempt_has_the_plain_name_even_after_a_block() {
 }
 
 #[test]
-fn an_undone_claim_gives_the_former_state_back_and_keeps_the_epoch_raised() {
+fn undone_claim_restores_state_and_keeps_epoch() {
     type Story = fn(&mut Bench);
     let stories: [Story; 5] = [
         |_| {},
@@ -228,9 +228,9 @@ fn an_undone_claim_gives_the_former_state_back_and_keeps_the_epoch_raised() {
     }
 }
 
-/// Nobody holds two tasks, not even through a takeover that came to nothing.
+/// No agent holds two tasks, not even after an undone takeover.
 #[test]
-fn a_claim_undone_after_its_former_holder_moved_on_leaves_the_task_free() {
+fn undone_takeover_frees_task_if_holder_moved_on() {
     let mut bench = Bench::with_tasks(&["t", "u"]);
     bench.claim("coder-1", "t");
     bench.tick(LEASE);
@@ -243,7 +243,7 @@ fn a_claim_undone_after_its_former_holder_moved_on_leaves_the_task_free() {
 }
 
 #[test]
-fn while_a_claim_is_under_way_nobody_else_touches_the_task() {
+fn open_claim_intent_refuses_other_actors() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.ok("coder-1", bench.begin("t"));
     assert_eq!(bench.status("t"), Status::Working);
@@ -260,16 +260,16 @@ fn while_a_claim_is_under_way_nobody_else_touches_the_task() {
     assert_eq!(bench.refused("coder-1", bench.checkpoint("t")), Code::IntentOpen);
 }
 
-/// Whoever was thought dead and comes back is stopped: the intent belongs to another process.
+/// A process that was thought dead and comes back is refused: its intent belongs to another process.
 #[test]
-fn an_intent_is_ended_by_its_owner_alone() {
+fn only_its_owner_ends_an_intent() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.ok("coder-1", bench.begin("t"));
     let intent = bench.intent("t");
     let stranger = FinishClaim { owner: process(2), ..bench.finish("t") };
     assert_eq!(bench.refused("coder-1", stranger.clone()), Code::IntentGone);
     bench.ok("coder-2", TakeOver { intent, former: process(1), owner: process(2) });
-    // Two that saw the death: one of them takes it.
+    // Two processes noticed the death: one of them takes over.
     assert_eq!(
         bench.refused("coder-2", TakeOver { intent, former: process(1), owner: process(3) }),
         Code::IntentGone
@@ -307,7 +307,7 @@ fn owned_paths_are_exclusive_from_claim_to_end() {
     let refusal = bench.refusal("coder-2", begin);
     assert_eq!(refusal.code, Code::PathsOverlap);
     assert!(refusal.message.contains("src/b.rs") && refusal.message.contains("`a`"));
-    // Letting go of the work does not let go of the paths.
+    // A release of the task does not release its paths.
     bench.ok("coder-1", bench.release("a"));
     assert_eq!(bench.refused("coder-2", bench.begin("b")), Code::PathsOverlap);
     bench.ok("planner-1", bench.abandon("a"));
@@ -315,7 +315,7 @@ fn owned_paths_are_exclusive_from_claim_to_end() {
 }
 
 #[test]
-fn a_blocked_task_gives_its_paths_back_after_a_while_and_retakes_them() {
+fn blocked_task_releases_and_retakes_paths() {
     let mut bench = Bench::new();
     bench.ok("planner-1", plan_of(vec![new_task("a", "src/"), new_task("b", "src/b.rs")]));
     bench.claim("coder-1", "a");
@@ -331,7 +331,7 @@ fn a_blocked_task_gives_its_paths_back_after_a_while_and_retakes_them() {
 }
 
 #[test]
-fn nobody_works_on_two_tasks() {
+fn agent_holds_one_task_at_a_time() {
     let mut bench = Bench::with_tasks(&["t", "u"]);
     for by in ["coder-1", "human"] {
         let mut bench = bench.clone();
@@ -340,7 +340,7 @@ fn nobody_works_on_two_tasks() {
         bench.tick(LEASE * 2);
         assert_eq!(bench.refused(by, bench.begin("u")), Code::HoldsAnother);
     }
-    // A new incarnation is somebody else as far as leases go.
+    // For leases a new incarnation is another agent.
     bench.claim("coder-1", "t");
     bench.register("coder-1", &["coder"]);
     bench.claim("coder-1", "u");

@@ -7,7 +7,7 @@ use crate::board::rules::*;
 use crate::board::task::{Handout, Kind, Status};
 use crate::board::testing::*;
 
-/// A task under review whose coder took these things for granted.
+/// A task under review whose coder made these assumptions.
 fn under_review(assumptions: &[(&str, bool)]) -> Bench {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.claim("coder-1", "t");
@@ -29,7 +29,7 @@ fn intent_without_anything_observable_is_refused() {
     let mut write = bench.checkpoint("t");
     write.checkpoint.intent = "improve the code".to_owned();
     assert_eq!(bench.refused("coder-1", write.clone()), Code::CheckpointWeak);
-    // A journal of before is replayed by the rules of then.
+    // Older journal records are replayed by their own rules.
     bench.clone().ok("coder-1", WriteCheckpoint { edition: Edition::FIRST, ..write.clone() });
     write.checkpoint.intent = "Implement greeting function with --name argument".to_owned();
     bench.ok("coder-1", write);
@@ -169,7 +169,7 @@ fn handoffs_beyond_the_limit_block_the_task() {
     assert_eq!(body.blocked_reason.as_deref(), Some("Max handoffs (3) reached without a submission"));
     assert_eq!(body.blocked_questions, LIMIT_QUESTIONS);
     assert!(bench.task("t").failed_by.is_empty());
-    // An answer begins anew.
+    // An answer resets the count.
     bench.ok("planner-1", bench.unblock("t"));
     bench.claim("coder-1", "t");
     assert_eq!(bench.ok("coder-1", bench.hand_off("t"))["status"], "IDLE");

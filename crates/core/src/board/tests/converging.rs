@@ -1,4 +1,4 @@
-//! Rounds that come to an end: issues that keep their name, and histories that show why two cannot agree, each beside
+//! Review rounds end: issues that keep their ids, and histories that show why two agents disagree, each beside
 //! one that only nearly does.
 
 use serde_json::Value;
@@ -113,7 +113,7 @@ fn standings(bench: &Bench, id: &str) -> Vec<(Standing, bool)> {
 // Identity.
 
 #[test]
-fn an_issue_is_followed_through_the_lines_that_move_and_through_other_words() {
+fn issue_is_matched_through_moves_and_rewording() {
     let mut bench = scene();
     round(
         &mut bench,
@@ -139,7 +139,7 @@ fn an_issue_is_followed_through_the_lines_that_move_and_through_other_words() {
 }
 
 #[test]
-fn without_the_drift_the_same_words_far_away_are_another_issue() {
+fn same_words_on_distant_line_are_another_issue() {
     let mut bench = scene();
     round(&mut bench, 1, vec![major(10, "no test for the error path")], &[]);
     let outcome = round(&mut bench, 2, vec![major(400, "no test for the error path")], &[("i1", RESOLVED)]);
@@ -167,7 +167,7 @@ fn a_renamed_file_keeps_its_issues() {
 }
 
 #[test]
-fn who_calls_an_issue_resolved_and_raises_it_again_is_told() {
+fn issue_raised_again_is_marked_said_resolved() {
     let mut bench = scene();
     round(&mut bench, 1, vec![major(10, "the empty list is not handled")], &[]);
     let findings = vec![major(10, "The empty list is not handled!")];
@@ -196,7 +196,7 @@ fn who_calls_an_issue_resolved_and_raises_it_again_is_told() {
 }
 
 #[test]
-fn a_small_finding_neither_answers_for_a_grave_issue_nor_makes_less_of_it() {
+fn minor_finding_does_not_answer_grave_issue() {
     let grave = at(Severity::Critical, 10, "the permission is not checked before the delete");
     let mut bench = scene();
     round(&mut bench, 1, vec![grave.clone()], &[]);
@@ -213,7 +213,7 @@ fn a_small_finding_neither_answers_for_a_grave_issue_nor_makes_less_of_it() {
         assert_eq!(standings(&said, "i2"), [(Standing::New, false)]);
         assert_eq!(standings(&said, "i1")[1], (Standing::Resolved, false));
     }
-    // Less of it by its name alone: a finding that blocks as well makes nothing less.
+    // Its severity is lowered only by its id: another blocking finding lowers nothing.
     let mut graver = bench.clone();
     graver.ok("reviewer-1", rejection(&graver, vec![major(10, &grave.issue)], &[]));
     assert_eq!(graver.task("t").body().issues[0].severity, Severity::Critical);
@@ -223,13 +223,13 @@ fn a_small_finding_neither_answers_for_a_grave_issue_nor_makes_less_of_it() {
 }
 
 #[test]
-fn another_word_on_another_line_is_another_issue() {
+fn other_words_on_another_line_are_another_issue() {
     let mut bench = scene();
     round(&mut bench, 1, vec![major(10, "the permission is not checked before the delete")], &[]);
     hand_in(&mut bench, 2);
     let rename = rejection(&bench, vec![major(12, "the permission is not checked before the rename")], &[]);
     assert_eq!(bench.refused("reviewer-1", rename), Code::FeedbackIncomplete);
-    // Nor at the other end of what was rewritten, nor by a remark about the whole file.
+    // Nor by a finding at the other end of the rewritten lines, nor by one about the whole file.
     let mut far = rejection(&bench, vec![major(58, "the permission is not checked before the rename")], &[]);
     far.drift = since(&bench, &[(1, 60, 1, 60)]);
     assert_eq!(bench.refused("reviewer-1", far.clone()), Code::FeedbackIncomplete);
@@ -243,7 +243,7 @@ fn another_word_on_another_line_is_another_issue() {
 }
 
 #[test]
-fn what_is_said_of_another_call_does_not_bring_a_resolved_issue_back() {
+fn similar_issue_elsewhere_reopens_nothing() {
     let mut bench = scene();
     round(&mut bench, 1, vec![major(10, "the error of open() is ignored")], &[]);
     round(&mut bench, 2, vec![major(50, "the cache is never emptied")], &[("i1", RESOLVED)]);
@@ -251,7 +251,7 @@ fn what_is_said_of_another_call_does_not_bring_a_resolved_issue_back() {
     let outcome = round(&mut bench, 3, read(), &[("i2", RESOLVED)]);
     assert_eq!((&outcome["status"], &outcome["issues"]), (&"REJECTED".into(), &serde_json::json!(["i3"])));
     assert_eq!(standings(&bench, "i1").len(), 2);
-    // What is said last is what is shown.
+    // The latest wording is shown.
     let again = vec![major(14, "the error of read() is ignored and the file stays open")];
     round(&mut bench, 4, again, &[]);
     let body = bench.task("t").body();
@@ -299,7 +299,7 @@ fn content_that_comes_back_is_oscillating() {
 }
 
 #[test]
-fn what_was_there_all_the_time_is_not_oscillating() {
+fn issues_that_stay_open_are_not_oscillating() {
     let mut bench = scene();
     // {i1}, {i1, i2}, {i1}: i2 came and went, i1 never left.
     round(&mut bench, 1, vec![major(10, "the cache must not be shared")], &[]);
@@ -313,7 +313,7 @@ fn what_was_there_all_the_time_is_not_oscillating() {
 }
 
 #[test]
-fn an_answer_makes_an_end_of_what_was_before() {
+fn answer_resets_the_signs_of_disagreement() {
     let mut bench = scene();
     round(&mut bench, 1, vec![major(10, "the cache must not be shared")], &[]);
     round(&mut bench, 2, vec![major(50, "every call opens a connection")], &[("i1", RESOLVED)]);
@@ -343,7 +343,7 @@ fn creeping(third: Finding, hunks: &[(u32, u32, u32, u32)], i2: IssueStatus) -> 
 }
 
 #[test]
-fn ever_new_wishes_about_old_lines_are_scope_creep() {
+fn new_demands_about_old_lines_are_scope_creep() {
     let bench = creeping(major(200, "metrics should be exported"), &[(100, 1, 100, 1)], RESOLVED);
     blocked_as(&bench, Disagreement::ScopeCreep);
     let questions = bench.task("t").body().blocked_questions.join("\n");
@@ -351,7 +351,7 @@ fn ever_new_wishes_about_old_lines_are_scope_creep() {
 }
 
 #[test]
-fn what_the_change_brought_or_a_criterion_names_or_is_still_there_is_no_scope_creep() {
+fn justified_findings_are_no_scope_creep() {
     // The line is one that changed since the review before.
     let bench = creeping(major(100, "metrics should be exported"), &[(99, 3, 99, 4)], RESOLVED);
     assert_eq!(bench.status("t"), Status::Rejected);
@@ -361,7 +361,7 @@ fn what_the_change_brought_or_a_criterion_names_or_is_still_there_is_no_scope_cr
     // Something that was asked for is still there.
     let bench = creeping(major(200, "metrics should be exported"), &[(100, 1, 100, 1)], OPEN);
     assert_eq!(bench.status("t"), Status::Rejected);
-    // A small wish is no demand.
+    // A minor wish is no demand.
     let bench = creeping(minor(200, "metrics should be exported"), &[(100, 1, 100, 1)], RESOLVED);
     assert_eq!(bench.status("t"), Status::Rejected);
 }
@@ -389,7 +389,7 @@ fn tasteful(first: Finding, second: Vec<Finding>) -> (Bench, Reject) {
 }
 
 #[test]
-fn green_and_only_small_issues_twice_is_accepted_with_notes() {
+fn minor_issues_twice_are_accepted_with_notes() {
     let (mut bench, reject) = tasteful(minor(10, "I would name it otherwise"), vec![minor(60, "too terse")]);
     let outcome = bench.ok("reviewer-1", reject);
     assert_eq!(outcome["status"], "APPROVED", "{outcome}");
@@ -410,7 +410,7 @@ fn green_and_only_small_issues_twice_is_accepted_with_notes() {
 }
 
 #[test]
-fn taste_is_never_weaker_than_an_approval() {
+fn acceptance_with_notes_needs_what_approval_needs() {
     let small = || minor(10, "I would name it otherwise");
     let sent_back = |bench: &mut Bench, reject: Reject| {
         let outcome = bench.ok("reviewer-1", reject);
@@ -456,7 +456,7 @@ fn taste_is_never_weaker_than_an_approval() {
 }
 
 #[test]
-fn taste_does_not_pass_by_missing_tests_protected_paths_or_the_red_team() {
+fn acceptance_with_notes_skips_no_safeguard() {
     for (tests, protected) in [(false, false), (true, true)] {
         let mut bench = scene();
         for number in 1..=2 {
@@ -464,7 +464,7 @@ fn taste_does_not_pass_by_missing_tests_protected_paths_or_the_red_team() {
             bench.ok("coder-1", bench.checkpoint("t"));
             let mut submit = bench.submit("t");
             if !tests {
-                // As it was handed in before that was refused.
+                // As submitted before this check existed.
                 submit.evidence.tests.clear();
                 submit.edition = Edition::FIRST;
             }
@@ -484,7 +484,7 @@ fn taste_does_not_pass_by_missing_tests_protected_paths_or_the_red_team() {
     }
     bench.ok("reviewer-1", reject);
     assert!(bench.task("t").awaits_red_team());
-    // And nobody accepts his own work so.
+    // And an implementer cannot accept its own task this way.
     let (mut bench, reject) = tasteful(minor(10, "I would name it otherwise"), Vec::new());
     let (head, _) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
     head.implementers.push(agent("reviewer-2"));
@@ -534,7 +534,7 @@ fn a_question_that_was_asked_before_is_a_spec_gap() {
 }
 
 #[test]
-fn what_was_dealt_with_or_is_about_something_else_is_no_spec_gap() {
+fn settled_or_unrelated_question_is_no_spec_gap() {
     // Logged before anything was handed in; of another kind; processed; of another task.
     let mut bench = scene();
     bench.add(&["u"]);
@@ -556,7 +556,7 @@ fn what_was_dealt_with_or_is_about_something_else_is_no_spec_gap() {
 }
 
 #[test]
-fn what_somebody_else_wonders_about_keeps_nobody_up_and_no_gap_is_the_coders_failure() {
+fn only_involved_agents_raise_a_spec_gap() {
     let asks = || ambiguity(AnomalyKind::SpecAmbiguity, &[("question", "May a name be empty?")]);
     for (who, counts) in [
         ("coder-2", false),
@@ -580,7 +580,7 @@ fn what_somebody_else_wonders_about_keeps_nobody_up_and_no_gap_is_the_coders_fai
 // Limits and endings.
 
 #[test]
-fn the_time_of_reviewers_is_no_failure_of_the_coder() {
+fn reviewers_time_is_not_the_coders_failure() {
     let mut bench = scene();
     hand_in(&mut bench, 1);
     bench.tick(7200);
@@ -595,7 +595,7 @@ fn the_time_of_reviewers_is_no_failure_of_the_coder() {
 }
 
 #[test]
-fn at_a_limit_without_a_sign_the_two_positions_stand_side_by_side() {
+fn limit_without_sign_shows_both_positions() {
     let mut bench = scene();
     let (_, body) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
     body.max_review_cycles = Some(2);
@@ -613,11 +613,11 @@ fn at_a_limit_without_a_sign_the_two_positions_stand_side_by_side() {
 }
 
 #[test]
-fn time_is_a_limit_of_work_and_review_and_not_of_waiting() {
+fn time_limit_excludes_waiting() {
     let mut bench = scene();
     bench.tick(5000);
     round(&mut bench, 1, vec![major(10, "the empty list is not handled")], &[]);
-    // Nobody takes it up for a long time.
+    // No agent claims it for a long time.
     bench.tick(100_000);
     bench.claim("coder-1", "t");
     bench.tick(400);
@@ -639,10 +639,10 @@ fn time_is_a_limit_of_work_and_review_and_not_of_waiting() {
 }
 
 #[test]
-fn the_rounds_end_in_one_of_four_ways_and_go_on_when_it_is_taken_up_again() {
+fn review_result_has_one_of_four_endings() {
     let ending = |bench: &Bench| bench.task("t").body().review_result.as_ref().map(|result| result.ending);
     let mut bench = scene();
-    // Before anybody worked on it there is nothing to end.
+    // Before the first claim there are no rounds to end.
     let mut unclaimed = bench.clone();
     unclaimed.ok("planner-1", unclaimed.block("t"));
     assert_eq!(ending(&unclaimed), None);

@@ -1,4 +1,4 @@
-//! Editing a task: who may, when, what is put on record, and what it does to what was judged before.
+//! Editing a task: who may, when, what is put on record, and what it does to earlier verdicts.
 
 use crate::board::Role;
 use crate::board::refusal::Code;
@@ -29,7 +29,7 @@ fn other_criteria(bench: &Bench, name: &str) -> EditTask {
 }
 
 #[test]
-fn planners_and_people_edit_drafts_idle_and_blocked_tasks() {
+fn draft_idle_and_blocked_tasks_are_editable() {
     let mut bench = Bench::new();
     bench.ok("planner-1", AddTasks { finalize: false, ..plan_of(vec![new_task("draft", "draft/")]) });
     bench.add(&["idle", "stuck"]);
@@ -60,7 +60,7 @@ fn old_and_new_values_are_on_record() {
 }
 
 #[test]
-fn what_was_judged_before_does_not_count_any_more() {
+fn edited_criteria_void_earlier_verdicts() {
     let into = |how: fn(&mut Bench)| {
         let mut bench = Bench::with_tasks(&["t"]);
         how(&mut bench);
@@ -77,7 +77,7 @@ fn what_was_judged_before_does_not_count_any_more() {
         let mut bench = into(way);
         let handed_in = bench.task("t").review_commit.clone();
         assert!(handed_in.is_some());
-        // Other words for the same thing change nothing about it.
+        // A change of the title only keeps the verdicts.
         assert_eq!(bench.ok("human", other_title(&bench, "t"))["judged_anew"], false);
         assert_eq!(bench.task("t").review_commit, handed_in);
         assert_eq!(bench.ok("planner-1", other_criteria(&bench, "t"))["judged_anew"], true);
@@ -95,7 +95,7 @@ fn what_was_judged_before_does_not_count_any_more() {
 }
 
 #[test]
-fn whatever_a_task_is_judged_by_counts_like_criteria() {
+fn edits_of_any_judged_field_void_verdicts() {
     let changes: [fn(&mut NewTask); 8] = [
         |task| task.description = "and delete nothing".to_owned(),
         |task| task.risk = Risk::High,
@@ -116,7 +116,7 @@ fn whatever_a_task_is_judged_by_counts_like_criteria() {
 }
 
 #[test]
-fn two_agents_that_failed_leave_only_a_new_cut() {
+fn exhausted_task_can_only_be_rescoped() {
     let mut bench = Bench::with_tasks(&["t"]);
     for coder in ["coder-1", "coder-2"] {
         let (head, _) = bench.board.task_mut(&id("t")).expect("it").parts_mut();
@@ -128,7 +128,7 @@ fn two_agents_that_failed_leave_only_a_new_cut() {
 }
 
 #[test]
-fn nobody_overwrites_what_somebody_else_wrote_meanwhile() {
+fn edit_of_a_changed_task_is_refused() {
     let mut bench = Bench::with_tasks(&["t"]);
     let mine = other_title(&bench, "t");
     bench.ok("human", edit(&bench, "t", |task| task.priority = 3));
@@ -137,7 +137,7 @@ fn nobody_overwrites_what_somebody_else_wrote_meanwhile() {
 }
 
 #[test]
-fn an_edit_keeps_what_a_task_must_have() {
+fn edit_cannot_remove_required_fields() {
     let mut bench = Bench::with_tasks(&["t", "u", "w"]);
     let refused = |bench: &mut Bench, change: fn(&mut NewTask)| {
         let what = edit(bench, "t", change);

@@ -1,4 +1,4 @@
-//! No approval and no move of integration without the word of every required gate about that very tree.
+//! No approval and no move of integration without a pass of every required gate on exactly that tree.
 
 use crate::board::gates::{GateOutcome, GateReport, GateStatus, Moment};
 use crate::board::ids::CommitId;
@@ -20,7 +20,7 @@ fn said(about: &CommitId, status: GateStatus) -> Option<GateReport> {
     Some(report)
 }
 
-/// Whatever is wrong with the gates' word about `about`, with the code it is refused with.
+/// Every kind of missing or red gate result about a commit, with the code of its refusal.
 fn lacking(about: &CommitId) -> Vec<(Option<GateReport>, Code)> {
     let mut missing = said(about, GateStatus::Pass);
     if let Some(report) = &mut missing {
@@ -35,7 +35,7 @@ fn lacking(about: &CommitId) -> Vec<(Option<GateReport>, Code)> {
 }
 
 #[test]
-fn nothing_is_handed_in_while_a_gate_of_submit_is_red() {
+fn submit_needs_its_gates_green() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.claim("coder-1", "t");
     bench.ok("coder-1", bench.checkpoint("t"));
@@ -53,7 +53,7 @@ fn nothing_is_handed_in_while_a_gate_of_submit_is_red() {
 }
 
 #[test]
-fn nothing_is_approved_without_the_word_of_every_required_gate() {
+fn approve_needs_every_required_gate() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.hand_in("coder-1", "t");
     bench.ok("reviewer-1", bench.start_review("t"));
@@ -66,7 +66,7 @@ fn nothing_is_approved_without_the_word_of_every_required_gate() {
 }
 
 #[test]
-fn integration_moves_to_no_tree_its_gates_did_not_let_through() {
+fn merge_needs_green_gates_on_merged_tree() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.approved("coder-1", "t");
     bench.ok("reviewer-1", bench.begin_merge("t"));
@@ -116,7 +116,7 @@ fn a_red_head_is_on_record_until_it_is_green() {
 }
 
 #[test]
-fn what_the_gates_say_of_a_review_is_about_what_is_under_review() {
+fn gate_record_must_match_reviewed_commit() {
     let mut bench = Bench::with_tasks(&["t"]);
     let record = |about: &CommitId| RecordGates {
         task: id("t"),
@@ -132,14 +132,14 @@ fn what_the_gates_say_of_a_review_is_about_what_is_under_review() {
 }
 
 #[test]
-fn a_gate_that_was_required_once_is_missed_until_a_person_retires_it() {
+fn required_gate_stays_until_a_person_retires_it() {
     let mut bench = Bench::with_tasks(&["t", "u"]);
     bench.hand_in("coder-1", "t");
     bench.ok("reviewer-1", bench.start_review("t"));
     let approve = bench.approve("t");
     bench.ok("reviewer-1", Approve { gates: said(&approve.commit, GateStatus::Pass), ..approve });
     assert_eq!(bench.board.rest.integration.gates, ["test"]);
-    // Neither another approval nor a merge goes without it, whether it was forgotten or nobody asked at all.
+    // Without its result neither an approval nor a merge passes, whether the gate was dropped or not run at all.
     bench.ok("reviewer-1", bench.begin_merge("t"));
     let record = bench.record_move("t");
     let none = Some(GateReport::empty(Moment::Merge, record.step.new.clone(), commit(90)));

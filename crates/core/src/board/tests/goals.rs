@@ -1,4 +1,4 @@
-//! One goal after the other, and specs that are pinned with tasks.
+//! A queue of goals, and specs that are pinned with tasks.
 
 use crate::board::goals::{PinnedSpec, SpecPin};
 use crate::board::rules::*;
@@ -29,7 +29,7 @@ fn second_goal_starts_when_the_first_is_reached() {
     let mut bench = Bench::with_tasks(&["t"]);
     assert_eq!(bench.refused("planner-1", goal("more")), Code::HumanOnly);
     merge(&mut bench, "t");
-    // Nobody has said that it is complete: it is, for nothing is open and something was merged.
+    // The goal counts as reached without `goal complete`: no task is open and one was merged.
     let added = bench.ok("human", goal("more"));
     assert_eq!((&added["goal"], &added["status"]), (&"goal-2".into(), &"IN_PROGRESS".into()));
     let board = &bench.board;
@@ -78,7 +78,7 @@ fn single_jobs_neither_plan_nor_complete_a_goal() {
 }
 
 #[test]
-fn changed_spec_is_pinned_for_tasks_that_are_not_begun() {
+fn changed_spec_is_pinned_for_unstarted_tasks() {
     let mut bench = Bench::new();
     let tasks: Vec<NewTask> = ["idle", "busy", "other"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Checkpoint and submit: what is announced, and what is handed in.
+//! Checkpoint and submit: what a coder announces, and what it submits.
 
 use crate::board::history::Assumption;
 use crate::board::refusal::{Class, Code};
@@ -52,7 +52,7 @@ fn every_weak_part_of_a_checkpoint_is_named() {
 }
 
 #[test]
-fn files_outside_the_scope_are_refused_with_the_checkpoint() {
+fn checkpoint_refuses_files_outside_scope() {
     let mut bench = Bench::with_tasks(&["other"]);
     let mut task = new_task("t", "t/");
     task.scope.inside.extend(patterns(&["common/", "other/"]));
@@ -98,7 +98,7 @@ fn work_that_began_before_the_checkpoint_is_noticed() {
 }
 
 #[test]
-fn critical_assumptions_over_the_budget_block_the_task_with_questions() {
+fn too_many_critical_assumptions_block_the_task() {
     for (count, status) in [(2, Status::Working), (3, Status::Working), (4, Status::Blocked)] {
         let mut bench = working();
         let epoch = bench.task("t").epoch;
@@ -130,7 +130,7 @@ fn submit_needs_a_checkpoint_of_this_iteration() {
     bench.ok("reviewer-1", bench.reject("t", REASONS[0]));
     bench.claim("coder-1", "t");
     assert_eq!(bench.refused("coder-1", bench.submit("t")), Code::CheckpointMissing);
-    // Somebody else's checkpoint is none either.
+    // Another agent's checkpoint does not count either.
     bench.ok("coder-1", bench.checkpoint("t"));
     bench.tick(LEASE);
     bench.claim("coder-2", "t");
@@ -138,7 +138,7 @@ fn submit_needs_a_checkpoint_of_this_iteration() {
 }
 
 #[test]
-fn what_cannot_be_handed_in() {
+fn submit_refuses_incomplete_evidence() {
     type Spoil = fn(&mut Submit);
     let cases: [(Code, Spoil, &str); 12] = [
         (Code::WorktreeDirty, |submit| submit.evidence.dirty = vec!["t/new.rs".to_owned()], "t/new.rs"),
@@ -189,7 +189,7 @@ fn what_cannot_be_handed_in() {
 
 /// Files announced in an earlier round of the same attempt need not be announced again; those of another agent do.
 #[test]
-fn announcements_hold_for_one_attempt() {
+fn announced_files_hold_for_the_attempt() {
     let mut bench = working();
     let mut wide = bench.checkpoint("t");
     wide.checkpoint.files_to_modify = vec!["t/old.rs".to_owned()];
@@ -233,9 +233,9 @@ fn a_submission_ends_the_lease_and_names_the_commit() {
     assert!(task.holds_paths);
 }
 
-/// A late writer is told so (exit 3), whatever has become of the task; it is not accused of breaking Tier 0.
+/// A late writer gets a stale refusal (exit 3), whatever the task's status; this is no rule breach (Tier 0).
 #[test]
-fn an_old_epoch_is_refused_by_every_verb_of_the_holder() {
+fn every_holder_verb_refuses_an_old_epoch() {
     let bench = announced();
     let epoch = Some(bench.task("t").epoch);
     let mut taken = bench.clone();

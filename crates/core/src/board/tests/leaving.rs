@@ -49,7 +49,7 @@ fn a_handoff_says_what_was_done_and_what_comes_next() {
 }
 
 #[test]
-fn abandoning_lists_whom_it_strands() {
+fn abandon_lists_stranded_tasks() {
     let mut bench = Bench::new();
     chain(&mut bench);
     let mute = Abandon { task: id("first"), reason: String::new() };
@@ -60,7 +60,7 @@ fn abandoning_lists_whom_it_strands() {
 }
 
 #[test]
-fn abandoning_a_replacement_strands_those_who_waited_for_what_it_replaced() {
+fn abandoned_replacement_strands_dependents() {
     let mut bench = Bench::new();
     chain(&mut bench);
     bench.add(&["better"]);
@@ -70,7 +70,7 @@ fn abandoning_a_replacement_strands_those_who_waited_for_what_it_replaced() {
 }
 
 #[test]
-fn whoever_waited_for_a_superseded_task_waits_for_its_replacements() {
+fn dependents_wait_for_replacements() {
     let mut bench = Bench::new();
     chain(&mut bench);
     let rescope = Rescope {
@@ -111,7 +111,7 @@ fn replacements_are_followed_into_the_archive() {
 }
 
 #[test]
-fn what_a_rescope_needs() {
+fn rescope_refuses_missing_or_invalid_parts() {
     let mut bench = Bench::new();
     chain(&mut bench);
     let rescope = |into: Vec<NewTask>, existing: &[&str], reason: &str| Rescope {

@@ -107,7 +107,7 @@ fn reviews_have_their_limits() {
 }
 
 #[test]
-fn words_have_their_limits() {
+fn notes_and_reports_have_their_limits() {
     let note = |size: usize| {
         let mut bench = Bench::new();
         let note = bench.note(&"x".repeat(size));
@@ -123,7 +123,7 @@ fn words_have_their_limits() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_refused() {
+fn invalid_board_settings_are_refused() {
     type Spoil = fn(&mut crate::board::Config);
     let cases: [Spoil; 8] = [
         |config| config.max_coder_iterations = 0,
@@ -144,6 +144,7 @@ fn settings_that_make_no_sense_are_refused() {
             config,
             integration_head: commit(1),
             git_settings: None,
+            made_below: None,
         };
         assert_eq!(Bench::empty().refused("human", init), Code::Value);
     }
@@ -157,6 +158,7 @@ fn a_board_is_started_once_by_a_person_with_a_goal() {
         config: crate::board::Config::new("integration"),
         integration_head: commit(1),
         git_settings: None,
+        made_below: None,
     };
     assert_eq!(Bench::empty().refused("human", init(" ")), Code::Incomplete);
     assert_eq!(Bench::empty().refused("coder-1", init("goal")), Code::HumanOnly);

@@ -1,4 +1,4 @@
-//! A person takes paths back: the work stays, whoever held them is fenced, and others may go on.
+//! A person releases the paths of a task: the work stays, the holder is fenced, and other tasks may start.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ fn rivals() -> Bench {
 }
 
 #[test]
-fn paths_that_are_taken_back_are_free_at_once_and_their_holder_is_fenced() {
+fn lock_release_frees_paths_and_fences_holder() {
     let mut bench = rivals();
     bench.claim("coder-1", "t");
     let epoch = bench.task("t").epoch;
@@ -41,7 +41,7 @@ fn paths_that_are_taken_back_are_free_at_once_and_their_holder_is_fenced() {
 }
 
 #[test]
-fn a_lease_that_ran_out_fences_nobody_in_particular() {
+fn expired_lease_release_fences_no_agent() {
     let mut bench = rivals();
     bench.claim("coder-1", "t");
     bench.tick(LEASE + 1);
@@ -51,7 +51,7 @@ fn a_lease_that_ran_out_fences_nobody_in_particular() {
 }
 
 #[test]
-fn a_blocked_task_gives_its_paths_back_at_once_and_asks_for_them_again() {
+fn lock_release_frees_paths_of_blocked_task() {
     let mut bench = rivals();
     bench.hand_in("coder-1", "t");
     bench.ok("planner-1", bench.block("t"));
@@ -69,7 +69,7 @@ fn a_blocked_task_gives_its_paths_back_at_once_and_asks_for_them_again() {
 }
 
 #[test]
-fn a_rejected_task_loses_its_reservation_with_its_paths() {
+fn lock_release_ends_a_reservation() {
     let mut bench = rivals();
     bench.rejected("coder-1", "t", REASONS[0]);
     bench.ok("human", bench.unlock("t"));
@@ -80,7 +80,7 @@ fn a_rejected_task_loses_its_reservation_with_its_paths() {
 }
 
 #[test]
-fn what_was_let_go_keeps_its_paths_until_they_are_taken_back() {
+fn released_task_keeps_paths_until_lock_release() {
     let mut bench = rivals();
     bench.claim("coder-1", "t");
     bench.ok("coder-1", bench.release("t"));
@@ -91,7 +91,7 @@ fn what_was_let_go_keeps_its_paths_until_they_are_taken_back() {
 }
 
 #[test]
-fn what_a_person_has_to_say_and_may_not_take() {
+fn lock_release_needs_a_reason_and_held_paths() {
     let mut bench = rivals();
     assert_eq!(bench.refused("human", bench.unlock("t")), Code::Transition);
     bench.claim("coder-1", "t");

@@ -291,14 +291,14 @@ fn expected(verb: &str, status: Status, by: &str) -> &'static str {
 }
 
 #[test]
-fn every_actor_every_verb_every_state() {
+fn every_actor_verb_and_state_agree_with_matrix() {
     for status in Status::ALL {
         let ready = in_state(status);
         for verb in VERBS {
             for by in ACTORS {
                 let mut bench = ready.clone();
                 let what = transition(&bench, verb);
-                // The bench itself sees to it that a refusal changes nothing.
+                // The bench itself checks that a refusal changes nothing.
                 let found = match bench.attempt(bench.actor(by), what, None) {
                     Ok(_) => "ok",
                     Err(refusal) => refusal.code.as_str(),
@@ -322,7 +322,7 @@ fn a_recorded_violation_counts_and_touches_no_task() {
 }
 
 #[test]
-fn what_belongs_to_planners_and_people() {
+fn planner_verbs_are_refused_to_others() {
     let mut bench = Bench::with_tasks(&["t"]);
     let mut number = 0;
     for by in ACTORS {
@@ -348,7 +348,7 @@ fn what_belongs_to_planners_and_people() {
 }
 
 #[test]
-fn what_belongs_to_people_alone() {
+fn person_verbs_are_refused_to_agents() {
     let bench = Bench::with_tasks(&["t"]);
     let human_only: [Transition; 6] = [
         RegisterAgent {
@@ -388,7 +388,7 @@ fn what_belongs_to_people_alone() {
 }
 
 #[test]
-fn everybody_may_speak() {
+fn every_role_may_report() {
     let mut bench = Bench::with_tasks(&["t"]);
     for by in ACTORS {
         bench.ok(by, bench.note("hello"));
@@ -410,7 +410,7 @@ fn everybody_may_speak() {
 
 /// The list of commands a switch stops; everything else goes on.
 #[test]
-fn switches_stop_exactly_what_they_should() {
+fn each_switch_stops_exactly_its_listed_verbs() {
     use Status::*;
     for (verb, status, by) in [
         ("finalize", Draft, "planner-1"),

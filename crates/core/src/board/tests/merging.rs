@@ -15,9 +15,9 @@ fn approved() -> Bench {
 }
 
 #[test]
-fn an_implementer_cannot_land_its_own_word() {
+fn implementers_approval_lands_nothing() {
     let mut bench = approved();
-    // However it came there: an approval by somebody who had a hand in it lands nothing.
+    // However it got on the board: an approval by an implementer lands nothing.
     let (head, _) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
     head.implementers.push(agent("reviewer-1"));
     assert_eq!(bench.refused("reviewer-2", bench.begin_merge("t")), Code::Tier0SelfApproval);
@@ -92,7 +92,7 @@ fn a_switch_set_meanwhile_stops_the_move() {
 }
 
 #[test]
-fn what_a_failed_merge_leads_to() {
+fn failed_merge_sets_status_by_its_cause() {
     for (failure, status, outcome, anomalies) in [
         (MergeFailure::RedGate, Status::IntegrationFailed, "integration_failed", 0),
         (MergeFailure::TrivialConflict, Status::IntegrationFailed, "integration_failed", 1),
@@ -116,7 +116,7 @@ fn what_a_failed_merge_leads_to() {
 }
 
 #[test]
-fn a_persons_resolution_goes_the_same_way() {
+fn persons_conflict_resolution_follows_the_same_rules() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.failed_to_merge("coder-1", "t", MergeFailure::LogicConflict);
     assert_eq!(bench.refused("human", bench.begin_merge("t")), Code::Transition);
@@ -160,7 +160,7 @@ fn a_failed_resolution_takes_no_paths_from_others() {
 }
 
 #[test]
-fn other_moves_are_recorded_before_they_are_made() {
+fn advance_is_recorded_before_the_branch_moves() {
     let mut bench = Bench::new();
     let begin = |reason: &str| BeginMove {
         kind: MoveKind::Advance,

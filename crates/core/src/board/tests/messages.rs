@@ -1,4 +1,4 @@
-//! Messages: who may say what to whom, who has seen it, and how much of it the board keeps.
+//! Messages: which role may send which kind to which recipient, who has seen it, and how many the board keeps.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ fn unseen(bench: &Bench, who: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_registry_says_who_may_write_to_whom() {
+fn registry_limits_message_recipients() {
     let mut bench = Bench::new();
     for (from, to, allowed) in [
         ("coder-1", "planner-1", true),
@@ -83,7 +83,7 @@ fn coder_asks_reviewer_for_a_review() {
     bench.ok("coder-1", send("reviewer-1", kind));
     bench.ok("coder-1", send("role:code_reviewer", kind));
     assert_eq!(bench.refused("coder-1", send("red-1", kind)), Code::Role);
-    // What the registry says about words in general does not keep work from its review.
+    // The registry's limits on messages do not stop a request for a review.
     let grants = &mut bench.board.rest.agents.get_mut(&agent("coder-1")).expect("it").grants;
     grants.may_message = Some(vec![Role::planner()]);
     bench.ok("coder-1", send("reviewer-1", kind));
@@ -91,7 +91,7 @@ fn coder_asks_reviewer_for_a_review() {
 }
 
 #[test]
-fn some_things_are_only_for_some_to_say() {
+fn message_kinds_are_limited_by_role() {
     use MessageKind::*;
     let everybody = ["human", "planner-1", "coder-1", "reviewer-1", "red-1", "overseer-1"];
     for kind in MessageKind::ALL.iter().copied() {
@@ -118,7 +118,7 @@ fn some_things_are_only_for_some_to_say() {
 }
 
 #[test]
-fn people_are_asked_by_anybody_and_told_by_those_who_lead() {
+fn all_may_ask_people_only_leads_report_to_them() {
     use MessageKind::*;
     let mut bench = Bench::new();
     for kind in [Escalate, RequestInput, RequestClarification] {
@@ -133,7 +133,7 @@ fn people_are_asked_by_anybody_and_told_by_those_who_lead() {
 }
 
 #[test]
-fn a_question_may_be_answered_by_whoever_was_asked_and_by_nobody_else() {
+fn only_the_asked_agent_may_answer() {
     let mut bench = Bench::new();
     let mut question = draft("role:coder", MessageKind::RequestInput);
     question.requires_response = true;
@@ -143,7 +143,7 @@ fn a_question_may_be_answered_by_whoever_was_asked_and_by_nobody_else() {
         answer.in_reply_to = Some("message-1".to_owned());
         answer
     };
-    // Nobody asked them.
+    // The question was not sent to them.
     assert_eq!(bench.refused("auditor-1", with(answer())), Code::Role);
     assert_eq!(bench.refused("coder-1", send("overseer-1", MessageKind::ProvideInput)), Code::Role);
     bench.ok("coder-1", with(answer()));
@@ -152,7 +152,7 @@ fn a_question_may_be_answered_by_whoever_was_asked_and_by_nobody_else() {
     // The first answer counts, and another may follow.
     bench.ok("coder-2", with(answer()));
     assert_eq!(bench.board.rest.messages[0].answered_by.as_deref(), Some("message-2"));
-    // Who asks does not answer himself.
+    // The sender of a question cannot answer it.
     let mut question = draft("coder-1", MessageKind::RequestInput);
     question.requires_response = true;
     bench.ok("planner-1", with(question));
@@ -168,7 +168,7 @@ fn a_question_may_be_answered_by_whoever_was_asked_and_by_nobody_else() {
 }
 
 #[test]
-fn an_inbox_is_ordered_and_each_of_a_role_sees_for_itself() {
+fn inbox_is_by_priority_and_seen_per_agent() {
     let mut bench = Bench::new();
     for priority in [0, 7, 0, 7, -3] {
         let mut message = draft("role:coder", MessageKind::ProvideInput);
@@ -183,10 +183,10 @@ fn an_inbox_is_ordered_and_each_of_a_role_sees_for_itself() {
     assert_eq!(marked["seen"], serde_json::json!(["message-2", "message-5"]));
     assert_eq!(unseen(&bench, "coder-1"), ["message-4", "message-1", "message-3"]);
     assert_eq!(unseen(&bench, "coder-2"), order);
-    // Nobody marks what was sent to others.
+    // An agent cannot mark messages to other agents as seen.
     bench.ok("reviewer-1", see(&["message-1"]));
     assert_eq!(bench.board.rest.messages[0].seen_by, []);
-    // What one writes to a role of one's own is for the others.
+    // A message to the sender's own role is for the other agents of the role.
     bench.ok("human", send("role:code_reviewer", MessageKind::ProvideInput));
     bench.register("lead-1", &["planner", "coder"]);
     bench.ok("lead-1", send("role:coder", MessageKind::ProvideInput));
@@ -242,9 +242,9 @@ fn longest(to: &str, kind: MessageKind) -> Draft {
 }
 
 #[test]
-fn a_full_inbox_is_named_and_an_order_takes_the_place_of_an_older_one() {
+fn full_inbox_refuses_all_but_newer_orders() {
     let mut bench = Bench::new();
-    // Nobody has more than a quarter of it, and together they have no more than all.
+    // Each sender may fill a quarter of the inbox, and all senders together the whole inbox.
     for number in 1..=4 {
         let planner = format!("lead-{number}");
         bench.register(&planner, &["planner"]);
@@ -269,7 +269,7 @@ fn a_full_inbox_is_named_and_an_order_takes_the_place_of_an_older_one() {
 }
 
 #[test]
-fn nobody_silences_the_board_with_calls_for_help() {
+fn flood_of_escalations_silences_no_sender() {
     let mut bench = Bench::new();
     let all_heard = |bench: &mut Bench| {
         bench.ok("coder-2", send("planner-1", MessageKind::RequestInput));
@@ -278,20 +278,20 @@ fn nobody_silences_the_board_with_calls_for_help() {
         bench.ok("human", send("coder-2", MessageKind::ProvideInput));
         bench.ok("overseer-1", send("coder-1", MessageKind::Halt));
     };
-    // It is always heard itself, and what it said before makes room: in number and in text.
+    // A sender's newest escalation is always accepted, and its older ones make room: in number and in size.
     assert_eq!(flood(&mut bench, "coder-1", &draft("human", MessageKind::Escalate), 100), 100);
     assert_eq!(unseen(&bench, "human").len(), 25);
     assert_eq!(flood(&mut bench, "coder-1", &longest("human", MessageKind::Escalate), 100), 100);
     assert!(bytes(&bench) <= 50 * 1024, "{}", bytes(&bench));
     all_heard(&mut bench);
-    // Only to a person: to others it is a message like any.
+    // Only to a person: to agents an escalation is an ordinary message.
     let sent = flood(&mut bench, "coder-1", &longest("role:planner", MessageKind::Escalate), 100);
     assert_eq!(sent, 1, "a quarter of 128 KiB has room for one beside what it is called");
     all_heard(&mut bench);
 }
 
 #[test]
-fn what_waits_for_nobody_makes_room() {
+fn messages_without_reader_make_room() {
     let mut bench = Bench::new();
     for message in [
         draft("role:test_engineer", MessageKind::Escalate),
@@ -310,10 +310,10 @@ fn what_waits_for_nobody_makes_room() {
 }
 
 #[test]
-fn a_board_that_many_have_filled_still_hears_people_and_overseers() {
+fn full_board_accepts_people_and_overseers() {
     let mut bench = Bench::new();
     let mut sent = 0;
-    // Everybody has filled his share, until the board is full.
+    // Every sender has filled its share, until the board is full.
     for number in 0..70 {
         let (from, to) = (format!("lead-{number}"), format!("hand-{number}"));
         bench.register(&from, &["planner"]);
@@ -332,7 +332,7 @@ fn a_board_that_many_have_filled_still_hears_people_and_overseers() {
 }
 
 #[test]
-fn the_highest_priorities_are_for_those_who_may_stop_others() {
+fn high_priority_needs_the_right_to_stop() {
     let mut bench = Bench::new();
     let of = |to: &str, kind, priority| {
         let mut message = draft(to, kind);
@@ -351,7 +351,7 @@ fn the_highest_priorities_are_for_those_who_may_stop_others() {
 }
 
 #[test]
-fn what_liza_does_by_itself_is_not_said_by_a_person() {
+fn lizas_own_messages_are_not_a_persons() {
     use crate::board::oversight::{Action, Behaviour, Gravity};
     let mut bench = Bench::new();
     let mut intervene = |bounds: Option<Bounds>| {
@@ -386,7 +386,7 @@ fn what_liza_does_by_itself_is_not_said_by_a_person() {
         (agent("overseer"), agent("liza"))
     );
     assert_eq!(intervene(None), (agent("human"), agent("human")));
-    // Nobody answers it, as one may answer a person, and nobody is registered by its name.
+    // Its messages cannot be answered, unlike a person's, and no agent may register under its name.
     let mut reply = draft("overseer", MessageKind::ProvideInput);
     reply.in_reply_to = Some("message-1".to_owned());
     let refusal = bench.refusal("coder-1", with(reply));
@@ -395,7 +395,7 @@ fn what_liza_does_by_itself_is_not_said_by_a_person() {
     assert!(agent("Overseer").is_reserved());
 }
 
-/// However much is said, the messages stay below this.
+/// However many messages are sent, the board keeps fewer bytes than this.
 const LARGEST_AFTER_STORM: usize = 64 * 1024;
 
 #[test]
@@ -417,7 +417,7 @@ fn a_storm_of_messages_leaves_a_small_board() {
         }
     }
     bench.board = board;
-    // Nobody reads any more: it ends with a refusal that names who does not, and orders get through all the same.
+    // The recipient reads no more: senders are refused with its name, and orders are accepted all the same.
     assert_eq!(flood(&mut bench, "coder-1", &draft("role:planner", MessageKind::TaskComplete), 100), 25);
     let refusal = bench.refusal("coder-1", send("role:planner", MessageKind::TaskComplete));
     assert!(refusal.code == Code::Limit && refusal.message.contains("role:planner"), "{refusal}");
@@ -428,7 +428,7 @@ fn a_storm_of_messages_leaves_a_small_board() {
 }
 
 #[test]
-fn what_nobody_waits_for_leaves_the_board_and_no_number_is_given_twice() {
+fn removed_message_numbers_are_not_reused() {
     let mut bench = Bench::new();
     let mut question = draft("coder-1", MessageKind::RequestInput);
     question.requires_response = true;
@@ -454,7 +454,7 @@ fn what_nobody_waits_for_leaves_the_board_and_no_number_is_given_twice() {
 }
 
 #[test]
-fn a_message_to_a_role_waits_for_those_who_are_there() {
+fn role_message_waits_for_present_agents() {
     let mut bench = Bench::new();
     bench.ok("human", send("role:test_engineer", MessageKind::ProvideInput));
     let waits = |bench: &Bench| bench.board.is_unseen(&bench.board.rest.messages[0]);

@@ -50,7 +50,7 @@ fn claimed() -> Bench {
 }
 
 #[test]
-fn the_record_and_the_word_to_the_agent_are_one_change() {
+fn intervention_and_its_message_are_one_change() {
     let mut bench = claimed();
     let nudge = about(&bench, Action::Nudge, Behaviour::InfiniteLoop);
     bench.ok("human", nudge);
@@ -64,14 +64,14 @@ fn the_record_and_the_word_to_the_agent_are_one_change() {
 }
 
 #[test]
-fn two_who_look_at_the_same_time_act_once_and_a_stronger_step_need_not_wait() {
+fn repeated_nudge_waits_for_the_cooldown() {
     let mut bench = claimed();
     let nudge = about(&bench, Action::Nudge, Behaviour::Stagnation);
     bench.ok("human", nudge.clone());
     assert_eq!(bench.refused("human", nudge.clone()), Code::Limit);
     bench.tick(59);
     assert_eq!(bench.refused("human", nudge.clone()), Code::Limit);
-    // Something else is the matter as well.
+    // Another behaviour is detected as well.
     let other = about(&bench, Action::Nudge, Behaviour::ScopeCreep);
     bench.ok("human", other);
     bench.tick(1);
@@ -83,17 +83,17 @@ fn two_who_look_at_the_same_time_act_once_and_a_stronger_step_need_not_wait() {
     assert_eq!(bench.refused("human", halt.clone()), Code::Limit, "a halt has its time");
     bench.tick(1);
     bench.ok("human", halt.clone());
-    // What its runner did not obey a person may say again, once.
+    // A person may repeat an order that the runner did not obey, once.
     let by_hand = Intervene { bounds: None, confidence: 1.0, ..halt };
     bench.ok("human", by_hand.clone());
     assert_eq!(bench.refused("human", by_hand), Code::Limit);
-    // A person who says so himself is not bounded.
+    // A nudge typed by a person is not limited.
     let said = Intervene { bounds: None, ..about(&bench, Action::Nudge, Behaviour::Reported) };
     bench.ok("human", said);
 }
 
 #[test]
-fn a_claim_that_ended_is_not_halted_and_a_new_agent_of_that_name_has_done_nothing() {
+fn halt_of_ended_claim_or_incarnation_is_refused() {
     let mut bench = claimed();
     let halt = about(&bench, Action::Halt, Behaviour::InfiniteLoop);
     let earlier = bench.task("t").epoch;
@@ -139,7 +139,7 @@ fn evidence_is_given_and_bounded() {
 }
 
 #[test]
-fn a_halt_makes_the_block_a_failure_and_exhaustion_does_not() {
+fn halt_counts_as_failure_exhaustion_does_not() {
     for (behaviour, failed) in
         [(Behaviour::InfiniteLoop, true), (Behaviour::Reported, true), (Behaviour::TokenExhaustion, false)]
     {
@@ -212,6 +212,6 @@ fn most_nudges_count_for_all_work_of_an_agent() {
     let refusal = bench.refusal("human", all);
     assert_eq!(refusal.code, Code::Limit);
     assert!(refusal.message.contains("was nudged 2 times"), "{}", refusal.message);
-    // What was put on record before counts as it counted then.
+    // Older records count as they counted then.
     bench.ok("human", here);
 }

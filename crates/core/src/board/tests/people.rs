@@ -1,7 +1,7 @@
-//! Who is who: registration, incarnations, tokens, retirement.
+//! Identity of agents: registration, incarnations, tokens, retirement.
 
 use crate::board::agent::default_id;
-use crate::board::call::{Actor, Credentials, Descent};
+use crate::board::call::{Actor, Credentials, Descent, Mark};
 use crate::board::refusal::Code;
 use crate::board::rules::*;
 use crate::board::testing::*;
@@ -24,7 +24,7 @@ fn shows(name: &str, token: &str) -> Credentials {
 }
 
 #[test]
-fn what_a_registration_needs() {
+fn invalid_registration_is_refused() {
     let mut bench = Bench::new();
     for (what, code) in [
         (registration("human", &["coder"], "x"), Code::IdReserved),
@@ -53,7 +53,7 @@ fn what_a_registration_needs() {
 }
 
 #[test]
-fn tokens_belong_to_one_incarnation() {
+fn token_is_valid_for_its_incarnation_only() {
     let mut bench = Bench::new();
     bench.ok("human", registration("coder-9", &["coder"], "first"));
     let first = bench.board.identify(&shows("coder-9", "first")).expect("known");
@@ -70,7 +70,7 @@ fn tokens_belong_to_one_incarnation() {
     bench.ok("coder-9", RetireAgent { id: agent("coder-9") });
     assert_eq!(bench.board.identify(&shows("coder-9", "second")).expect_err("retired").code, Code::Identity);
     assert_eq!(bench.refused("human", RetireAgent { id: agent("coder-9") }), Code::Transition);
-    // Registered again it counts on; an old token stays dead.
+    // Registered again, its incarnation grows; an old token stays invalid.
     assert_eq!(bench.ok("human", registration("coder-9", &["coder"], "third"))["incarnation"], 3);
     assert!(bench.board.identify(&shows("coder-9", "second")).is_err());
     assert_eq!(bench.board.identify(&Credentials::Human), Ok(Actor::Human));
@@ -84,7 +84,7 @@ fn a_restarted_agent_cannot_act_for_the_former_one() {
     bench.register("coder-1", &["coder"]);
     assert_eq!(bench.refused("coder-1", bench.submit("t")), Code::LeaseLost);
     assert_eq!(bench.refused("coder-1", Renew { task: id("t"), epoch: None }), Code::LeaseLost);
-    // Its lease counts as run out: anybody may take over at once, the new incarnation with its worktree.
+    // Its lease counts as expired: any coder may take over at once, the new incarnation with its worktree.
     let mut other = bench.clone();
     other.claim("coder-2", "t");
     bench.claim("coder-1", "t");
@@ -115,7 +115,7 @@ fn a_heartbeat_renews_whatever_its_agent_holds() {
     bench.tick(LEASE - 1);
     assert_eq!(bench.refused("coder-2", bench.begin("t")), Code::Held);
     assert_eq!(bench.refused("human", Heartbeat {}), Code::Identity);
-    // Other people's heartbeats renew nothing.
+    // Heartbeats of other agents renew nothing.
     bench.ok("coder-2", Heartbeat {});
     bench.tick(1);
     bench.claim("coder-2", "t");
@@ -133,7 +133,7 @@ fn ids_are_numbered_by_role() {
 }
 
 #[test]
-fn whoever_runs_under_a_runner_is_its_agent() {
+fn process_below_a_runner_is_its_agent() {
     use crate::board::agent::Process;
     let process =
         |pid: u32| Process { pid, started: 7, boot: "boot".to_owned(), namespace: "here".to_owned() };
@@ -159,7 +159,7 @@ fn whoever_runs_under_a_runner_is_its_agent() {
         [Credentials::Human, shows("reviewer-8", "other"), shows("coder-8", "wrong"), shows("x", "y")]
     {
         assert_eq!(bench.board.identify(&under(&[90, 40, 50, 1], shown.clone())), Ok(coder.clone()));
-        // The same pid of another start is somebody else.
+        // The same pid with another start time is another process.
         let reused = Credentials::Descendant {
             of: descent(vec![Process { started: 8, ..process(40) }]),
             shown: Box::new(shown.clone()),
@@ -167,7 +167,7 @@ fn whoever_runs_under_a_runner_is_its_agent() {
         assert_eq!(bench.board.identify(&reused).ok(), bench.board.identify(&shown).ok());
     }
     assert_eq!(bench.board.identify(&under(&[90, 1], Credentials::Human)), Ok(Actor::Human));
-    // In doubt it is nobody, unless it shows who it is.
+    // If its origin is in doubt, the caller is refused, unless it shows a token.
     for of in [
         Descent { unseen: Some(agent("coder-8")), ..descent(Vec::new()) },
         Descent { orphan: true, ..descent(vec![process(1)]) },
@@ -177,7 +177,26 @@ fn whoever_runs_under_a_runner_is_its_agent() {
         let token = Credentials::Descendant { of, shown: Box::new(shows("reviewer-8", "other")) };
         assert!(bench.board.identify(&token).is_ok());
     }
-    // Retiring is no way out.
+    // A mark whose runner the board does not know makes neither a person nor another agent.
+    let mark = Mark::of(&process(77));
+    let marked = |mark: Mark, shown: Credentials| Credentials::Descendant {
+        of: Descent { mark: Some(mark), ..descent(vec![process(1)]) },
+        shown: Box::new(shown),
+    };
+    let lowered = Mark { locks: 5, ..Mark::of(&process(40)) };
+    for mark in [mark, lowered, Mark::of_gate(1, 2)] {
+        for shown in [Credentials::Human, shows("reviewer-8", "other")] {
+            let refused = bench.board.identify(&marked(mark, shown)).expect_err("nobody");
+            assert_eq!(refused.code, Code::Identity);
+        }
+    }
+    assert_eq!(bench.board.identify(&marked(Mark::of(&process(40)), Credentials::Human)), Ok(coder));
+    // On a board that was made below the same mark, as by a test, it is free; a person always is.
+    bench.board.rest.made_below = Some(mark);
+    assert_eq!(bench.board.identify(&marked(mark, Credentials::Human)), Ok(Actor::Human));
+    assert_eq!(bench.board.identify(&under(&[90, 1], Credentials::Human)), Ok(Actor::Human));
+    bench.board.rest.made_below = None;
+    // A process of a retired agent is refused, not taken for a person.
     bench.ok("coder-8", RetireAgent { id: agent("coder-8") });
     let refused = bench.board.identify(&under(&[40], Credentials::Human)).expect_err("retired");
     assert_eq!(refused.code, Code::Identity);

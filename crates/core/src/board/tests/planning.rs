@@ -1,4 +1,4 @@
-//! New tasks and drafts: what must be there, what may not go in circles, and edits by hand.
+//! New tasks and drafts: required fields, cycles, and edits by hand.
 
 use crate::board::call::Archived;
 use crate::board::refusal::Code;
@@ -22,7 +22,7 @@ fn finalize(names: &[&str]) -> Finalize {
 }
 
 #[test]
-fn ids_are_unique_ignoring_case_also_among_archived_ones() {
+fn task_ids_are_unique_ignoring_case() {
     let mut bench = Bench::with_tasks(&["parser"]);
     assert_eq!(bench.refused("planner-1", plan_of(vec![new_task("PARSER", "x/")])), Code::IdTaken);
     let twice = plan_of(vec![new_task("a", "x/"), new_task("A", "y/")]);
@@ -66,7 +66,7 @@ fn everything_a_draft_lacks_is_named_at_once() {
 }
 
 #[test]
-fn dependencies_must_exist_and_a_cycle_is_told_as_itself() {
+fn missing_dependency_or_cycle_is_refused() {
     let mut bench = Bench::new();
     assert_eq!(bench.refused("planner-1", plan_of(vec![waiting("a", &["b"])])), Code::DependencyMissing);
     assert_eq!(bench.refused("planner-1", drafts(vec![waiting("a", &["a"])])), Code::Cycle);
@@ -78,9 +78,9 @@ fn dependencies_must_exist_and_a_cycle_is_told_as_itself() {
     assert_eq!(bench.refused("planner-1", finalize(&["a", "b", "c"])), Code::Cycle);
 }
 
-/// Drafts in a circle are nobody's concern but their own, and none at all once they are given up.
+/// A cycle of drafts affects no other task, and ends once one of the drafts is abandoned.
 #[test]
-fn a_circle_of_drafts_stops_nobody_else() {
+fn cycle_of_drafts_stops_no_other_task() {
     let mut bench = Bench::new();
     bench.ok("planner-1", drafts(vec![waiting("a", &["b"]), waiting("b", &["a"]), waiting("c", &[])]));
     bench.ok("planner-1", finalize(&["c"]));
@@ -91,7 +91,7 @@ fn a_circle_of_drafts_stops_nobody_else() {
     assert_eq!(bench.refused("coder-1", bench.begin("b")), Code::DependencyUnmet);
 }
 
-/// Who waits for a superseded task waits for its replacement, and that counts when a circle would close.
+/// A task that depends on a superseded task waits for its replacement, and that edge counts for cycles.
 #[test]
 fn a_circle_through_a_replacement_is_found() {
     let mut bench = Bench::new();
@@ -109,7 +109,7 @@ fn a_circle_through_a_replacement_is_found() {
 }
 
 #[test]
-fn a_person_may_rewrite_what_nobody_has_begun() {
+fn person_may_rewrite_unstarted_tasks() {
     let mut bench = Bench::with_tasks(&["t", "u"]);
     let edit_of = |bench: &Bench, name: &str| TaskEdit::of(bench.task(name));
     let mut edit = edit_of(&bench, "t");
@@ -123,7 +123,7 @@ fn a_person_may_rewrite_what_nobody_has_begun() {
     let adopt = AdoptEdit { tasks: vec![empty], ..AdoptEdit::default() };
     assert_eq!(bench.refused("human", adopt), Code::EditRefused);
 
-    // One that was let go keeps its paths, so it cannot be widened over those of another.
+    // A released task keeps its paths, so its scope cannot grow over another task's paths.
     bench.claim("coder-1", "t");
     let begun = AdoptEdit { tasks: vec![edit_of(&bench, "t")], ..AdoptEdit::default() };
     assert_eq!(bench.refused("human", begun), Code::EditRefused);

@@ -1,4 +1,4 @@
-//! Where two reviewers have to approve: each once, none of them with a hand in it, and all of them about one commit.
+//! Tasks that need two approvals: each reviewer once, no implementer among them, and all about one commit.
 
 use crate::board::invariants::violations;
 use crate::board::records::AnomalyKind;
@@ -8,7 +8,7 @@ use crate::board::task::Status;
 use crate::board::testing::{Bench, REASONS, agent, commit, finding, id};
 use crate::board::{Code, Task};
 
-/// `t` handed in by coder-1; approved by nobody yet.
+/// `t` submitted by coder-1, without an approval.
 fn handed_in() -> Bench {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.hand_in("coder-1", "t");
@@ -31,7 +31,7 @@ fn names(task: &Task) -> Vec<String> {
 }
 
 #[test]
-fn two_different_reviewers_make_it_approved() {
+fn two_different_reviewers_approve_the_task() {
     let mut bench = handed_in();
     approve(&mut bench, "reviewer-1");
     let task = bench.task("t");
@@ -54,7 +54,7 @@ fn two_different_reviewers_make_it_approved() {
 }
 
 #[test]
-fn a_person_is_as_good_as_another_reviewer_and_counts_once() {
+fn person_counts_as_one_reviewer() {
     let mut bench = handed_in();
     approve(&mut bench, "human");
     assert_eq!(bench.refused("human", bench.start_review("t")), Code::AlreadyApproved);
@@ -63,7 +63,7 @@ fn a_person_is_as_good_as_another_reviewer_and_counts_once() {
 }
 
 #[test]
-fn what_the_project_asks_later_counts_for_the_next_approval_alone() {
+fn changed_quorum_counts_from_next_approval() {
     // Lowered: nothing happens by itself, and the next one is enough.
     let mut bench = handed_in();
     bench.ok("reviewer-1", bench.start_review("t"));
@@ -86,7 +86,7 @@ fn what_the_project_asks_later_counts_for_the_next_approval_alone() {
 }
 
 #[test]
-fn reviewers_who_disagree_are_laid_before_the_planner() {
+fn disagreeing_reviewers_block_for_the_planner() {
     let mut bench = handed_in();
     bench.ok("reviewer-1", bench.start_review("t"));
     let mut approval = two(&bench);
@@ -113,7 +113,7 @@ fn reviewers_who_disagree_are_laid_before_the_planner() {
         assert!(question.contains(part), "{part} in {question}");
     }
     assert!(body.blocked_questions.len() <= 3 && task.approvals.is_none());
-    // With an answer it is judged anew by whoever comes: both ways are open.
+    // After the answer any reviewer may judge it again: approve or reject.
     bench.ok("planner-1", bench.unblock("t"));
     assert_eq!(bench.status("t"), Status::ReadyForReview);
     bench.ok("reviewer-1", bench.start_review("t"));
@@ -139,7 +139,7 @@ fn is_open(bench: &Bench, which: &str) -> bool {
     issues.iter().find(|issue| issue.id == which).expect("an issue").is_open()
 }
 
-/// Of reviewer-2, with another issue and not a word about the first.
+/// A rejection by reviewer-2 with another issue, silent about the first.
 fn other_issue(bench: &Bench) -> Reject {
     let mut reject = bench.reject("t", REASONS[1]);
     let text = "no timeout on the socket".to_owned();
@@ -149,7 +149,7 @@ fn other_issue(bench: &Bench) -> Reject {
 }
 
 #[test]
-fn an_approval_that_waits_for_another_closes_nothing_by_silence() {
+fn partial_approval_closes_no_unnamed_issue() {
     let mut bench = objected_to();
     approve(&mut bench, "reviewer-1");
     assert!(is_open(&bench, "i1"));
@@ -160,14 +160,14 @@ fn an_approval_that_waits_for_another_closes_nothing_by_silence() {
     enough.ok("reviewer-2", two(&enough));
     assert_eq!(enough.status("t"), Status::Approved);
     assert!(!is_open(&enough, "i1"));
-    // Unless it comes to nothing.
+    // Unless the approval is voided.
     enough.ok("reviewer-1", VoidApproval { task: id("t"), branch_head: Some(commit(77)) });
     assert!(is_open(&enough, "i1"));
     assert_eq!(violations(&enough.board), []);
 }
 
 #[test]
-fn what_only_the_approval_called_resolved_is_open_after_a_contradiction() {
+fn contradicted_approval_reopens_its_issues() {
     let mut bench = objected_to();
     bench.ok("reviewer-1", bench.start_review("t"));
     let mut approval = two(&bench);
@@ -185,7 +185,7 @@ fn what_only_the_approval_called_resolved_is_open_after_a_contradiction() {
 }
 
 #[test]
-fn a_position_holds_what_was_kept_open_too() {
+fn position_includes_issues_kept_open() {
     let mut bench = objected_to();
     approve(&mut bench, "reviewer-1");
     bench.ok("reviewer-2", bench.start_review("t"));
@@ -198,7 +198,7 @@ fn a_position_holds_what_was_kept_open_too() {
 }
 
 #[test]
-fn whatever_is_handed_in_anew_is_approved_by_nobody() {
+fn new_submission_has_no_approvals() {
     let mut bench = handed_in();
     approve(&mut bench, "reviewer-1");
     bench.ok("planner-1", bench.block("t"));
@@ -214,7 +214,7 @@ fn whatever_is_handed_in_anew_is_approved_by_nobody() {
 }
 
 #[test]
-fn a_board_that_counts_wrong_is_no_board_and_lands_nothing() {
+fn wrong_approval_count_is_an_invalid_board() {
     let mut bench = handed_in();
     approve(&mut bench, "reviewer-1");
     approve(&mut bench, "reviewer-2");

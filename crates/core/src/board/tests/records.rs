@@ -1,4 +1,4 @@
-//! Notes, anomalies, discoveries, changes of specs, and that somebody dealt with them.
+//! Notes, anomalies, discoveries, changes of specs, and marking them as processed.
 
 use crate::board::records::{AnomalyKind, Urgency};
 use crate::board::refusal::Code;
@@ -77,7 +77,7 @@ fn records_are_numbered_and_marked_once() {
 }
 
 #[test]
-fn empty_words_are_refused() {
+fn empty_notes_are_refused() {
     let mut bench = Bench::with_tasks(&["t"]);
     assert_eq!(bench.refused("human", bench.note(" \n")), Code::Incomplete);
     let nowhere = AddNote { text: "hello".to_owned(), task: Some(id("nowhere")) };

@@ -53,7 +53,7 @@ fn nothing_is_merged_before_the_turn_is_over() {
     assert_eq!((turn.status, turn.by), (TurnStatus::Cleared, Some(agent("red-1"))));
 }
 
-/// Not even a person's resolution of a conflict goes past it.
+/// Not even a person's resolution of a conflict skips the turn.
 #[test]
 fn a_blocked_task_waits_for_its_turn_too() {
     let mut bench = taken();
@@ -66,7 +66,7 @@ fn a_blocked_task_waits_for_its_turn_too() {
 }
 
 #[test]
-fn who_may_take_the_turn() {
+fn red_team_or_person_takes_the_turn() {
     let code = |by: &str| {
         let mut bench = pending();
         let start = bench.start_review("t");
@@ -78,7 +78,7 @@ fn who_may_take_the_turn() {
     assert_eq!(code("red-1"), "ok");
     assert_eq!(code("both-1"), "ok");
     assert_eq!(code("human"), "ok");
-    // A reviewer may only be late; the others have no business there.
+    // A code reviewer is refused by status; the other roles are refused by role.
     assert_eq!(code("reviewer-1"), "refused.transition");
     assert_eq!(code("reviewer-2"), "refused.transition");
     for by in ["coder-1", "coder-2", "planner-1", "overseer-1", "auditor-1"] {
@@ -121,7 +121,7 @@ fn a_verdict_is_bound_to_lease_and_commit() {
     let mut nothing = bench.finding_of_red_team("t", REASONS[0]);
     nothing.feedback.issues.clear();
     assert_eq!(bench.refused("red-1", nothing), Code::FeedbackIncomplete);
-    // Registered anew it is somebody else, and has to take the turn again.
+    // A new incarnation has to claim the turn again.
     bench.register("red-1", &["red_team"]);
     assert_eq!(bench.refused("red-1", bench.clear("t")), Code::LeaseLost);
     bench.ok("red-1", bench.start_review("t"));
@@ -142,7 +142,7 @@ fn a_switch_stops_the_turn() {
 }
 
 #[test]
-fn a_finding_sends_it_back_and_the_next_approval_begins_a_new_turn() {
+fn red_team_finding_rejects_and_next_turn_begins() {
     let mut bench = taken();
     bench.ok("red-1", bench.finding_of_red_team("t", REASONS[0]));
     let task = bench.task("t");
@@ -199,7 +199,7 @@ fn with_checklist() -> Bench {
 }
 
 #[test]
-fn every_item_is_answered_in_an_approval_or_a_rejection() {
+fn verdict_answers_every_checklist_item() {
     let mut bench = with_checklist();
     let of_risk = vec!["no secret in the log?".to_owned()];
     let mut approve = Approve { of_risk: of_risk.clone(), ..bench.approve("t") };
@@ -272,7 +272,7 @@ fn a_handoff_to_another_role_and_back() {
 }
 
 #[test]
-fn the_approval_it_ends_leaves_nothing_closed_that_nobody_named() {
+fn finding_reopens_issues_closed_by_silence() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.rejected("coder-2", "t", REASONS[0]);
     assert!(bench.task("t").body().issues[0].is_open());

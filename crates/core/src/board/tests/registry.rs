@@ -124,14 +124,14 @@ fn of_the_registry(refusal: &Refusal) -> bool {
 
 /// What `liza roles` prints of the rules is what the rules do; and what the registry denies is denied by the same function.
 #[test]
-fn no_cell_of_the_matrix_lies() {
+fn every_cell_of_the_role_matrix_holds() {
     for name in BUILT_IN_ROLES.into_iter().chain(["technical_writer"]) {
         for operation in Operation::ALL.iter().copied() {
             let (mut bench, what) = best_chance(operation, name);
             let allowed = match bench.attempt(bench.actor(ACTOR), what.clone(), None) {
                 Ok(_) => true,
                 Err(refusal) => {
-                    // A reviewer had its turn on what was approved: no breach, and still not its to take.
+                    // A reviewer had its turn on the approved task: no rule breach, and still refused.
                     let had_its_turn = (name, operation) == ("code_reviewer", Operation::Attack)
                         && refusal.code == Code::Transition;
                     assert!(
@@ -160,9 +160,9 @@ fn no_cell_of_the_matrix_lies() {
     }
 }
 
-/// A breach is one whatever the registry says, and what stands in the way for now is told after what never goes.
+/// A rule breach comes first, whatever the registry says; a refusal by the task's status comes after a refusal by role.
 #[test]
-fn tier0_is_told_first_and_a_state_last() {
+fn tier0_refusal_comes_first_state_last() {
     let mut bench = Bench::with_tasks(&["t"]);
     register(
         &mut bench,
@@ -176,9 +176,9 @@ fn tier0_is_told_first_and_a_state_last() {
     assert!(of_the_registry(&refusal), "{}", refusal.message);
 }
 
-/// A runner gives back for its agent what it holds; nobody can be kept from that, nor from being alive.
+/// A runner gives back its agent's task; the registry can deny neither that nor the heartbeat.
 #[test]
-fn what_one_holds_can_always_be_given_back() {
+fn denied_agent_may_give_its_task_back() {
     let everything = Grants { denied: Operation::ALL.to_vec(), ..Grants::default() };
     let handing_off = |bench: &Bench| Transition::from(bench.hand_off("t"));
     let releasing = |bench: &Bench| Transition::from(bench.release("t"));
@@ -209,9 +209,9 @@ fn what_one_holds_can_always_be_given_back() {
     assert!(of_the_registry(&bench.refusal(ACTOR, block)));
 }
 
-/// Anybody stops itself and what it has in hand; others are stopped by those above who were not denied it.
+/// An agent may stop itself and its own task; only planner and overseer may stop others, unless denied.
 #[test]
-fn switches_for_others_are_for_those_who_may_stop_others() {
+fn only_permitted_roles_stop_others() {
     for (name, above) in [("coder", false), ("code_reviewer", false), ("planner", true), ("overseer", true)] {
         for denied in [false, true] {
             let mut bench = Bench::with_tasks(&["own", "t"]);
@@ -239,9 +239,9 @@ fn switches_for_others_are_for_those_who_may_stop_others() {
     }
 }
 
-/// The way out that a refusal names is one that is open.
+/// The hint of a refusal names only allowed commands.
 #[test]
-fn the_hint_names_nothing_that_is_denied_as_well() {
+fn hint_names_no_denied_operation() {
     let mut bench = Bench::with_tasks(&["t"]);
     register(&mut bench, &["coder"], Grants::default());
     let mut hint = |denied: &[Operation]| {
@@ -258,7 +258,7 @@ fn the_hint_names_nothing_that_is_denied_as_well() {
 }
 
 #[test]
-fn work_is_planned_only_for_the_roles_that_were_granted() {
+fn planner_adds_tasks_for_granted_roles() {
     let for_role = |bench: &mut Bench, by: &str, name: &str| {
         let mut task = new_task(&format!("for-{name}"), &format!("{name}/"));
         task.role = role(name);
@@ -286,7 +286,7 @@ fn work_is_planned_only_for_the_roles_that_were_granted() {
 }
 
 #[test]
-fn paths_that_are_not_for_the_role_are_refused_at_commit_and_submit() {
+fn paths_outside_the_role_are_refused() {
     let mut bench = Bench::with_tasks(&["t"]);
     register(&mut bench, &["coder"], Grants { paths: patterns(&["t/docs/"]), ..Grants::default() });
     bench.claim(ACTOR, "t");
@@ -304,8 +304,8 @@ fn paths_that_are_not_for_the_role_are_refused_at_commit_and_submit() {
     bench.ok(ACTOR, bench.submit("t"));
 }
 
-/// Each agent answers for what it changed itself: neither is somebody held up by the work he went on from, nor does
-/// work get out of bounds by being handed to somebody without any.
+/// Each agent answers only for its own changes: it may build on others' changes outside its paths, and a handoff to an
+/// agent without limits does not hide changes that were out of bounds.
 #[test]
 fn each_agent_is_judged_by_its_own_changes() {
     let touched = |who: &str, files: &[String]| Touched { agent: agent(who), files: files.to_vec() };

@@ -71,7 +71,7 @@ fn a_claim_is_answered_once_its_worktree_is_there() {
     assert_eq!(format!("{again:?}"), format!("repeated: {answer}"));
     let other = BeginClaim { request: Some(request("r1", "claim u")), ..begin.clone() };
     assert_eq!(bench.refused("coder-1", other), Code::RequestReused);
-    // Whoever else uses that id means something else.
+    // Another agent's request with the same id is another request.
     assert_eq!(bench.refused("coder-2", begin), Code::Held);
 }
 
@@ -85,7 +85,7 @@ fn an_undone_claim_may_be_asked_for_again() {
 }
 
 #[test]
-fn a_merge_is_answered_to_whoever_began_it() {
+fn merge_answer_goes_to_its_first_requester() {
     for fails in [false, true] {
         let mut bench = Bench::with_tasks(&["t"]);
         bench.approved("coder-1", "t");

@@ -1,4 +1,4 @@
-//! A former revision brought back: decisions come back, facts stay.
+//! A former revision restored: decisions come back, facts stay.
 
 use crate::board::refusal::Code;
 use crate::board::rules::*;
@@ -14,7 +14,7 @@ fn back(bench: &Bench, then: &Board) -> RestoreRevision {
 }
 
 #[test]
-fn from_every_state_to_every_state() {
+fn restore_works_between_all_states() {
     let mut changed = 0;
     for then in Status::ALL {
         for now in Status::ALL {
@@ -52,7 +52,7 @@ fn from_every_state_to_every_state() {
 }
 
 #[test]
-fn an_untouched_verdict_comes_back_and_an_overtaken_one_does_not() {
+fn restore_keeps_only_current_verdicts() {
     let mut bench = Bench::with_tasks(&["t1", "t2"]);
     bench.approved("coder-1", "t1");
     let then = bench.board.clone();
@@ -91,13 +91,13 @@ fn an_approval_that_was_undone_does_not_come_back() {
         }
         assert_eq!(bench.status("t1"), Status::Idle, "{by_way_of:?}");
         assert_eq!(bench.refused("reviewer-2", bench.begin_merge("t1")), Code::Tier0UnapprovedMerge);
-        // What was judged is still told.
+        // The earlier verdict stays in the task's reviews.
         assert_eq!(bench.task("t1").body().reviews.len(), 1);
     }
 }
 
 #[test]
-fn who_works_on_what_is_the_same_works_on() {
+fn restore_keeps_unchanged_work_running() {
     let mut bench = Bench::with_tasks(&["t1", "t2"]);
     bench.claim("coder-1", "t1");
     let then = bench.board.clone();
@@ -110,7 +110,7 @@ fn who_works_on_what_is_the_same_works_on() {
 }
 
 #[test]
-fn what_a_restore_needs() {
+fn restore_refuses_invalid_requests() {
     let mut bench = Bench::with_tasks(&["t1", "t2"]);
     let then = bench.board.clone();
     bench.ok("human", bench.abandon("t1"));
@@ -125,7 +125,7 @@ fn what_a_restore_needs() {
     bench.ok("coder-1", bench.begin("t2"));
     assert_eq!(bench.refused("human", back(&bench, &then)), Code::IntentOpen);
     bench.ok("human", bench.cancel("t2"));
-    // Nothing may be made up.
+    // Values that were never on the board are refused.
     let good = back(&bench, &then);
     for to in [Status::Merged, Status::Working] {
         let mut wrong = good.clone();

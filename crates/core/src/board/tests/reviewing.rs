@@ -18,13 +18,13 @@ fn prior(issue: &str, status: IssueStatus) -> PriorStatus {
 }
 
 #[test]
-fn nobody_judges_what_he_had_a_hand_in() {
+fn implementer_cannot_judge_own_task() {
     let mut bench = Bench::with_tasks(&["t", "u"]);
     bench.hand_in("both-1", "t");
     assert_eq!(bench.refused("both-1", bench.start_review("t")), Code::Tier0SelfApproval);
     assert_eq!(bench.refused("both-1", bench.approve("t")), Code::Tier0SelfApproval);
     assert_eq!(bench.refused("both-1", bench.reject("t", REASONS[0])), Code::Tier0SelfApproval);
-    // Nor in an earlier attempt that somebody else finished.
+    // Nor after an earlier attempt that another agent finished.
     bench.claim("both-1", "u");
     bench.ok("both-1", bench.hand_off("u"));
     bench.hand_in("coder-1", "u");
@@ -34,7 +34,7 @@ fn nobody_judges_what_he_had_a_hand_in() {
     head.implementers = vec![agent("Both-1")];
     assert_eq!(bench.refused("both-1", bench.start_review("t")), Code::Tier0SelfApproval);
     assert_eq!(bench.refused("both-1", bench.approve("t")), Code::Tier0SelfApproval);
-    // The person is bound too.
+    // The rule holds for a person, too.
     let mut person = Bench::with_tasks(&["t"]);
     person.hand_in("human", "t");
     assert_eq!(person.refused("human", person.start_review("t")), Code::Tier0SelfApproval);
@@ -42,7 +42,7 @@ fn nobody_judges_what_he_had_a_hand_in() {
 }
 
 #[test]
-fn a_reviewer_who_committed_to_the_branch_is_an_implementer_for_good() {
+fn committing_reviewer_stays_an_implementer() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.claim("coder-1", "t");
     bench.ok("coder-1", bench.checkpoint("t"));
@@ -52,14 +52,14 @@ fn a_reviewer_who_committed_to_the_branch_is_an_implementer_for_good() {
     assert_eq!(bench.refused("reviewer-1", bench.start_review("t")), Code::Tier0SelfApproval);
     bench.ok("reviewer-2", bench.start_review("t"));
     bench.ok("reviewer-2", bench.reject("t", REASONS[0]));
-    // The next attempt starts without those commits, and the reviewer still knows too much.
+    // The next attempt starts without those commits, and the reviewer still counts as an implementer.
     bench.tick(LEASE);
     bench.hand_in("coder-2", "t");
     assert_eq!(bench.refused("reviewer-1", bench.start_review("t")), Code::Tier0SelfApproval);
 }
 
 #[test]
-fn a_review_lease_keeps_others_away_until_it_runs_out() {
+fn review_lease_is_exclusive_until_expiry() {
     let mut bench = under_review();
     assert_eq!(bench.refused("reviewer-2", bench.start_review("t")), Code::Held);
     bench.ok("reviewer-1", RenewReview { task: id("t") });
@@ -76,7 +76,7 @@ fn a_review_lease_keeps_others_away_until_it_runs_out() {
 }
 
 #[test]
-fn a_verdict_is_about_the_commit_that_stands_there() {
+fn verdict_must_name_the_current_commit() {
     let mut bench = under_review();
     let mut other = bench.approve("t");
     other.commit = commit(5);
@@ -111,7 +111,7 @@ fn an_approval_needs_tests_and_no_grave_issue() {
         bench.claim("coder-1", "t");
         bench.ok("coder-1", bench.checkpoint("t"));
         let mut submit = bench.submit("t");
-        // As it was handed in before that was refused.
+        // As submitted before this check existed.
         submit.evidence.tests.clear();
         submit.edition = Edition::FIRST;
         bench.ok("coder-1", submit);
@@ -124,7 +124,7 @@ fn an_approval_needs_tests_and_no_grave_issue() {
 }
 
 #[test]
-fn changes_to_tool_configuration_are_let_through_only_expressly() {
+fn protected_paths_need_explicit_approval() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.claim("coder-1", "t");
     bench.ok("coder-1", bench.checkpoint("t"));
@@ -138,7 +138,7 @@ fn changes_to_tool_configuration_are_let_through_only_expressly() {
 }
 
 #[test]
-fn an_approval_resolves_what_it_does_not_name() {
+fn approval_resolves_unnamed_issues() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.rejected("coder-1", "t", REASONS[0]);
     bench.hand_in("coder-1", "t");
@@ -156,7 +156,7 @@ fn an_approval_resolves_what_it_does_not_name() {
 }
 
 #[test]
-fn what_a_rejection_needs() {
+fn rejection_needs_reason_and_issues() {
     let mut bench = under_review();
     type Spoil = fn(&mut Feedback);
     let cases: [(Code, Spoil); 5] = [
@@ -212,7 +212,7 @@ fn the_same_reason_twice_blocks() {
 }
 
 #[test]
-fn three_rejections_in_a_row_of_one_agent_block() {
+fn third_rejection_in_a_row_blocks_the_task() {
     let mut bench = Bench::with_tasks(&["t"]);
     for reason in &REASONS[..2] {
         assert_eq!(bench.rejected("coder-1", "t", reason)["status"], "REJECTED");

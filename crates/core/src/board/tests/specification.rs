@@ -34,7 +34,7 @@ fn command(verb: &str) -> String {
 }
 
 #[test]
-fn the_documented_transitions_are_those_of_the_rules() {
+fn rules_match_the_documented_transitions() {
     let table = table();
     assert!(table.len() > 40, "the table was not read: {}", table.len());
     let mut made: BTreeSet<(String, String)> = BTreeSet::new();

@@ -18,7 +18,7 @@ fn tokens(tokens: u64) -> Cap {
 }
 
 #[test]
-fn what_sessions_cost_is_summed_for_task_agent_and_board() {
+fn session_cost_is_summed_for_task_agent_board() {
     let mut bench = Bench::with_tasks(&["a"]);
     bench.ok("coder-1", used(Some("a"), 5, 0.5));
     bench.ok("coder-1", used(Some("a"), 6, 0.0));
@@ -37,7 +37,7 @@ fn what_sessions_cost_is_summed_for_task_agent_and_board() {
 }
 
 #[test]
-fn a_used_cap_refuses_claims_and_reviews_and_says_which() {
+fn used_cap_refuses_claims_and_names_setting() {
     let mut bench = Bench::with_tasks(&["a", "b", "c"]);
     bench.ok("coder-1", used(Some("a"), 100, 0.0));
     let caps = Caps { task: tokens(100), ..Caps::default() };
@@ -58,7 +58,7 @@ fn a_used_cap_refuses_claims_and_reviews_and_says_which() {
 }
 
 #[test]
-fn a_run_counts_from_its_beginning_and_zero_is_no_cap() {
+fn run_cap_counts_from_start_and_zero_is_none() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     bench.ok("coder-1", used(None, 1000, 2.0));
     assert_eq!(bench.refused("coder-1", BeginRun { owner: process(1) }), Code::HumanOnly);
@@ -80,7 +80,7 @@ fn close(id: &str) -> CloseSprint {
 }
 
 #[test]
-fn one_sprint_is_open_and_those_before_are_kept() {
+fn only_one_sprint_is_open_at_a_time() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     assert_eq!(bench.refused("human", start("sprint-2")), Code::Transition);
     assert_eq!(bench.refused("planner-1", close("sprint-1")), Code::HumanOnly);
@@ -118,7 +118,7 @@ fn one_sprint_is_open_and_those_before_are_kept() {
 }
 
 #[test]
-fn a_deadline_is_seen_to_once() {
+fn deadline_is_handled_once() {
     let mut bench = Bench::new();
     bench.ok("human", close("sprint-1"));
     let deadline = Some(bench.now.wall.plus_seconds(60));

@@ -14,7 +14,7 @@ fn claimed() -> Bench {
 }
 
 #[test]
-fn the_instant_of_expiry_itself_is_too_late() {
+fn lease_is_expired_at_its_exact_instant() {
     let lease = LEASE * NANOS_PER_SECOND;
     for (nanos, code) in [(lease - 1, Some(Code::Held)), (lease, None), (lease + 1, None)] {
         let mut bench = claimed();
@@ -34,9 +34,9 @@ fn the_instant_of_expiry_itself_is_too_late() {
     }
 }
 
-/// Expiry alone transfers nothing: until somebody else claims, the holder goes on.
+/// Expiry alone transfers nothing: the holder may work until another agent claims.
 #[test]
-fn the_holder_of_an_expired_lease_may_go_on_until_somebody_claims() {
+fn expired_holder_may_work_until_another_claims() {
     let mut bench = claimed();
     bench.tick(LEASE * 5);
     let mut renewed = bench.clone();
@@ -76,7 +76,7 @@ fn a_changed_wall_clock_changes_no_lease() {
 }
 
 #[test]
-fn whatever_an_agent_does_to_its_task_renews_the_lease() {
+fn any_work_on_a_task_renews_its_lease() {
     let mut bench = claimed();
     bench.tick(LEASE - 1);
     bench.ok("coder-1", bench.checkpoint("t"));
@@ -86,9 +86,9 @@ fn whatever_an_agent_does_to_its_task_renews_the_lease() {
     bench.ok("coder-2", bench.begin("t"));
 }
 
-/// Whoever speaks is alive, whatever it speaks about; others are not kept alive by it.
+/// Any report of an agent renews its own lease, and no other agent's.
 #[test]
-fn any_word_of_an_agent_renews_what_it_holds() {
+fn any_report_of_an_agent_renews_its_lease() {
     let mut bench = claimed();
     bench.tick(LEASE - 1);
     bench.ok("coder-1", bench.note("still here"));
@@ -97,7 +97,7 @@ fn any_word_of_an_agent_renews_what_it_holds() {
     bench.ok("both-1", bench.note("me too"));
     bench.tick(1);
     bench.claim("coder-2", "t");
-    // The former incarnation's word counts for nothing.
+    // A report of the former incarnation renews nothing.
     let mut bench = claimed();
     bench.register("coder-1", &["coder"]);
     let before = bench.task("t").clone();
@@ -107,7 +107,7 @@ fn any_word_of_an_agent_renews_what_it_holds() {
 }
 
 #[test]
-fn nobody_takes_over_during_a_pause_and_resume_gives_the_time_back() {
+fn pause_stops_takeovers_and_resume_adds_time() {
     let mut bench = claimed();
     bench.add(&["r"]);
     bench.rejected("coder-2", "r", REASONS[0]);
@@ -127,9 +127,9 @@ fn nobody_takes_over_during_a_pause_and_resume_gives_the_time_back() {
     bench.claim("both-1", "r");
 }
 
-/// A pause of one agent may have lasted longer than somebody else's hold: what was taken since stays taken.
+/// A pause of one agent may last longer than another task's hold: paths claimed since then stay claimed.
 #[test]
-fn resume_takes_no_paths_back_from_who_has_them_now() {
+fn resume_retakes_no_paths_held_by_others() {
     let mut bench = Bench::new();
     bench.ok("planner-1", plan_of(vec![new_task("a", "src/"), new_task("b", "src/b/")]));
     bench.claim("coder-1", "a");
@@ -139,7 +139,7 @@ fn resume_takes_no_paths_back_from_who_has_them_now() {
     bench.ok("human", ExtendLeases { seconds: HOLD * 4 });
     assert!(!bench.task("a").is_live(&bench.now));
     assert!(bench.task("b").is_live(&bench.now));
-    // Where nobody took them, they are given back as the time is.
+    // If no other task claimed them, the paths are held again.
     let mut bench = Bench::with_tasks(&["a"]);
     bench.claim("coder-1", "a");
     bench.ok("coder-1", bench.block("a"));

@@ -1,4 +1,4 @@
-//! Every alert: it fires, it nearly fires and does not, it is told once, and again when it comes again.
+//! Every alert: it fires, it nearly fires and does not, it is reported once, and again when its cause returns.
 
 mod alone;
 mod keeping;
@@ -10,7 +10,7 @@ use crate::board::{Stamp, SwitchKind, Wall, testing::Bench};
 
 use super::{Kind, Memory, Outside, Report, Room, Situation, SwitchMark, of_board};
 
-/// A board, what stands around it, and what has been told of it.
+/// A board, its surroundings, and the memory of reported alerts.
 pub struct Desk {
     pub bench: Bench,
     pub outside: Outside,
@@ -64,7 +64,7 @@ impl Desk {
         all[0].text.clone()
     }
 
-    /// The subjects of one kind that have not been told yet; everything counts as told afterwards.
+    /// The subjects of one kind that are not yet reported; afterwards all count as reported.
     pub fn news(&mut self, kind: Kind) -> Vec<String> {
         let report = self.report();
         // What is remembered survives being written down.
@@ -96,7 +96,7 @@ fn room(free: u64, wanted: u64) -> Option<Room> {
 }
 
 #[test]
-fn the_kinds_are_documented_and_each_has_its_own_name() {
+fn alert_kinds_are_documented_and_distinct() {
     let page = include_str!("../../../../../specs/protocols/watch.md");
     for kind in Kind::ALL {
         let json = serde_json::to_value(kind).expect("a name");

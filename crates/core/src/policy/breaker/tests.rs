@@ -1,4 +1,4 @@
-//! Histories for every pattern: one that must trip, one that nearly does and must not, and what is known from others' losses.
+//! Histories for every pattern: one that must trip, one that nearly does and must not, and cases known from other projects.
 
 mod orders;
 mod seen_by_liza;
@@ -24,7 +24,7 @@ struct Desk {
 impl Desk {
     fn new() -> Self {
         let mut bench = Bench::with_tasks(&["a", "b", "c", "d", "e", "f"]);
-        // Somebody has been at each.
+        // Each task was claimed before.
         let now = bench.now.wall;
         for task in &mut bench.board.tasks {
             task.parts_mut().1.history.push(HistoryEntry::new(now, Event::Claimed, agent("coder-1")));
@@ -115,7 +115,7 @@ impl Desk {
 }
 
 #[test]
-fn every_pattern_has_a_name_a_detector_and_a_setting() {
+fn breaker_patterns_have_names_and_settings() {
     let page = include_str!("../../../../../specs/protocols/circuit-breaker.md");
     let template = include_str!("../../../../../templates/liza.yaml");
     let mut names = BTreeSet::new();
@@ -139,7 +139,7 @@ fn every_pattern_has_a_name_a_detector_and_a_setting() {
 }
 
 #[test]
-fn what_is_done_about_a_pattern_can_be_chosen() {
+fn response_to_each_pattern_is_configurable() {
     let mut desk = Desk::new();
     desk.outage("coder-1", "a", "PyPI is down").outage("coder-2", "b", "cannot reach pypi.org");
     for (choice, response) in [
@@ -159,7 +159,7 @@ fn what_is_done_about_a_pattern_can_be_chosen() {
 }
 
 #[test]
-fn thresholds_of_zero_need_something_to_have_happened() {
+fn zero_thresholds_need_at_least_one_event() {
     let mut desk = Desk::new();
     desk.config = serde_json::from_value(serde_json::json!({
         "window_hours": 0, "retry_tasks": 0, "debt_records": 0, "debt_per_merged": -1.0, "assumption_tasks": 0, "workaround_tasks": 0,

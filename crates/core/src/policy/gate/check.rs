@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_gates_apart() {
+    fn gate_names_are_valid_and_unique() {
         for name in ["a", "compile", "Test-2_x", "0", &"x".repeat(64)] {
             with("name", json!(name)).expect(name);
         }
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_never_ours_or_gits() {
+    fn gate_environment_may_not_set_liza_or_git_variables() {
         with("environment", json!({ "RUST_LOG": "x", "_A1": "" })).expect("variables");
         with("pass_environment", json!(["HOME", "LIZAX", "GITHUB_TOKEN"])).expect("variables");
         for name in ["", "1A", "A-B", "A=B", "A B"] {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_not_looked_at_is_refused() {
+    fn gate_field_unused_by_its_adapter_is_refused() {
         let fields = [
             ("report", json!("out.xml"), vec!["junit", "coverage", "diag"]),
             ("expect", json!("a1b2c3d4"), vec!["trace-hash"]),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_and_shares_are_such() {
+    fn gate_hashes_and_percentages_are_validated() {
         wrong(read_by("trace-hash", json!({ "expect": "soon" })), "a hash has");
         for percent in [-0.1, 100.1] {
             wrong(read_by("coverage", json!({ "report": "a", "at_least": percent })), "`at_least`");
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_are_directories_of_the_tree() {
+    fn kept_paths_are_directories_of_the_tree() {
         let kept = |dir: &str| check(&[], &Gating { keep: vec![dir.to_owned()] });
         for dir in ["target/", "target", "web/node_modules/", "./build"] {
             kept(dir).expect(dir);

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spreads_by_hand() {
+    fn spreads_match_hand_computed_values() {
         let spread = |values: &[u64]| {
             let s = Spread::of(values.to_vec());
             (s.count, s.total, s.median, s.p90, s.max)
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_nothing_is_no_number() {
+    fn share_of_nothing_is_absent() {
         assert_eq!((rate(1, 3), rate(0, 5), rate(0, 0)), (Some(0.3333), Some(0.0), None));
     }
 }

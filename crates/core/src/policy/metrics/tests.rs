@@ -65,7 +65,7 @@ fn judge_after(bench: &mut Bench, reviewer: &str, name: &str, wait: u64, review:
 }
 
 #[test]
-fn a_played_history_has_the_figures_it_has_by_hand() {
+fn metrics_match_a_hand_computed_history() {
     let mut bench = Bench::with_tasks(&["a", "b", "c", "d"]);
     // a: waits 10, work 20, waits 5, reviewed in 7, sent back; waits 3, work 30, waits 1, reviewed in 9, approved; 4 later merged.
     work(&mut bench, "coder-1", "a", 10, 20);
@@ -141,7 +141,7 @@ fn a_played_history_has_the_figures_it_has_by_hand() {
 }
 
 #[test]
-fn a_task_that_waits_for_others_does_not_wait_in_the_queue() {
+fn dependency_wait_is_not_queue_time() {
     let mut bench = Bench::new();
     let mut late = new_task("b", "b/");
     late.depends_on = vec![id("a")];
@@ -172,7 +172,7 @@ fn told(bench: &mut Bench, status: Status, history: Vec<HistoryEntry>) -> Journe
 }
 
 #[test]
-fn a_clock_that_goes_back_makes_spans_of_nothing() {
+fn clock_set_back_gives_zero_spans() {
     let mut bench = Bench::with_tasks(&["a"]);
     let found = told(
         &mut bench,
@@ -191,9 +191,9 @@ fn a_clock_that_goes_back_makes_spans_of_nothing() {
 }
 
 #[test]
-fn what_was_not_seen_from_beginning_to_end_is_not_measured() {
+fn spans_without_start_or_end_are_not_measured() {
     let mut bench = Bench::with_tasks(&["a"]);
-    // The claim is missing: nobody knows how long it was worked on.
+    // The claim is missing: the time of work is unknown.
     let found = told(
         &mut bench,
         Status::ReadyForReview,
@@ -206,7 +206,7 @@ fn what_was_not_seen_from_beginning_to_end_is_not_measured() {
     );
     assert_eq!((found.work, found.claim_waits), (Vec::new(), Vec::new()));
     assert_eq!((found.review_waits, found.reviews), (vec![10], vec![5]));
-    // Brought back from WORKING, and taken over from somebody who was gone.
+    // Unblocked from WORKING, and taken over from an expired holder.
     let found = told(
         &mut bench,
         Status::Working,
@@ -228,7 +228,7 @@ fn what_was_not_seen_from_beginning_to_end_is_not_measured() {
 }
 
 #[test]
-fn the_red_teams_turn_is_reviewing_and_no_first_verdict() {
+fn red_team_turn_is_review_time_not_verdict() {
     let mut bench = Bench::with_tasks(&["a"]);
     bench.awaiting_red_team("coder-1", "a");
     bench.tick(2);
@@ -244,7 +244,7 @@ fn the_red_teams_turn_is_reviewing_and_no_first_verdict() {
 }
 
 #[test]
-fn a_sprint_is_about_what_it_names_or_what_lived_in_it() {
+fn sprint_covers_named_or_active_tasks() {
     let mut bench = Bench::with_tasks(&["a", "b", "c"]);
     work(&mut bench, "coder-1", "a", 1, 1);
     judge_after(&mut bench, "reviewer-1", "a", 1, 1, None);
@@ -266,9 +266,9 @@ fn a_sprint_is_about_what_it_names_or_what_lived_in_it() {
     assert_eq!(names(&sprint, &bench), "a b d", "what took its place belongs to it");
 }
 
-/// What was before a sprint is not its own, and what all sprints came to is what the board came to.
+/// Work before a sprint does not count for it, and the sums over all sprints are those of the board.
 #[test]
-fn the_figures_of_sprints_add_up_to_those_of_the_board() {
+fn sprint_metrics_add_up_to_the_boards() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     let sprint_now = |bench: &Bench| {
         let sprint = &bench.board.rest.sprint;
@@ -382,7 +382,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn no_history_makes_a_figure_that_is_no_number(
+    fn no_history_gives_an_invalid_number(
         lines in proptest::collection::vec(any_event(), 0..30),
         status in 0usize..11,
         cost in -10.0f64..10.0,

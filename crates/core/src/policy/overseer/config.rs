@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused_by_name() {
+    fn invalid_overseer_value_is_refused_by_name() {
         let wrong = |change: &dyn Fn(&mut OverseerConfig)| {
             let mut config = OverseerConfig::default();
             change(&mut config);

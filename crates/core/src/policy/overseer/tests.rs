@@ -1,4 +1,4 @@
-//! Histories of agents, and what has to be said about them.
+//! Histories of agents, and the detections they must give.
 
 mod any;
 mod decisions;
@@ -56,7 +56,7 @@ fn look(at: u64) -> AgentSnapshot {
     }
 }
 
-/// Looks ten seconds apart, through the ring as in life.
+/// Looks ten seconds apart, stored in the ring as a runner does.
 fn film(count: u64, change: impl Fn(u64, &mut AgentSnapshot)) -> Vec<AgentSnapshot> {
     let mut ring = Ring::default();
     for at in 1..=count {
@@ -79,7 +79,7 @@ fn reckoned(history: &[AgentSnapshot]) -> Vec<AgentSnapshot> {
     ring.snapshots
 }
 
-/// What is the matter, and how bad.
+/// The detected behaviours and their severity.
 fn found(history: &[AgentSnapshot]) -> Vec<(Behaviour, Gravity)> {
     let found = detect(&reckoned(history), &settings());
     for one in &found {

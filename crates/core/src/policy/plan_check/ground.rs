@@ -75,7 +75,7 @@ mod tests {
     use crate::board::testing::new_task;
 
     #[test]
-    fn each_doubt_has_its_finding_and_its_name() {
+    fn each_ground_check_has_its_own_finding() {
         let ground = Ground {
             no_tests: true,
             lost_anchor: Some(LostAnchor {

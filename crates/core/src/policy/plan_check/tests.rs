@@ -53,7 +53,7 @@ fn finds(tasks: &[NewTask], expected: &[(Severity, &'static str)]) {
 use Severity::{Advice, Error, Warning};
 
 #[test]
-fn a_good_plan_has_nothing_to_be_said_about_it() {
+fn good_plan_has_no_findings() {
     finds(&[timed("a", "a/", &[], 8), timed("b", "b/", &["a"], 10)], &[]);
     finds(&[task("alone", "a.rs", &[])], &[]);
 }
@@ -85,14 +85,14 @@ fn large_plan_waits_only_where_paths_meet() {
 }
 
 #[test]
-fn a_circle_is_named_and_what_hangs_in_the_air() {
+fn cycle_and_missing_dependency_are_named() {
     let tasks = [task("a", "a/", &["b"]), task("b", "b/", &["a"]), task("c", "c/", &["ghost"])];
     let checked = Scene::new().check(&tasks);
     assert_eq!(codes(&checked), [(Error, "cycle"), (Error, "dangling_reference")]);
     let message = &checked.findings[0].message;
     assert!(message.contains("a → b → a"), "{message}");
     assert_eq!(checked.findings[1].task, Some(id("c")));
-    // Drafts may be completed later, and what the board knows does not hang in the air.
+    // Drafts may be completed later, and a task known to the board is no missing dependency.
     let mut scene = Scene { finalize: false, ..Scene::new() };
     assert!(codes(&scene.check(&tasks)).iter().all(|(severity, _)| *severity == Warning));
     scene.known.insert(id("ghost"));
@@ -100,7 +100,7 @@ fn a_circle_is_named_and_what_hangs_in_the_air() {
 }
 
 #[test]
-fn what_a_task_lacks_is_all_said_at_once() {
+fn everything_a_task_lacks_is_listed_at_once() {
     let mut bare = task("bare", "a/", &[]);
     bare.done_when.clear();
     bare.scope.inside.clear();
@@ -110,7 +110,7 @@ fn what_a_task_lacks_is_all_said_at_once() {
 }
 
 #[test]
-fn too_much_for_one_task() {
+fn too_large_task_gets_warnings() {
     let mut large = task("large", "a/", &[]);
     large.expected_files = Some(6);
     large.expected_lines = Some(501);
@@ -155,11 +155,11 @@ fn tags_lift_no_cap_of_a_coder() {
 }
 
 #[test]
-fn cutting_needs_a_reason() {
+fn split_without_a_reason_is_noted() {
     // The same files, one after the other, nothing long: that is one task.
     let chain = [task("a", "one.rs", &[]), task("b", "one.rs", &["a"]), task("c", "one.rs", &["b"])];
     finds(&chain, &[(Warning, "same_place")]);
-    // A directory says less about what is the same place, and still nothing speaks for it.
+    // A shared directory is weaker evidence, and still nothing justifies the split.
     let chain = [task("a", "src/", &[]), task("b", "src/", &["a"])];
     let checked = Scene::new().check(&chain);
     assert_eq!(codes(&checked), [(Advice, "split_unjustified")]);
@@ -175,7 +175,7 @@ fn cutting_needs_a_reason() {
 }
 
 #[test]
-fn shared_paths_make_one_wait_and_lengthen_the_way() {
+fn shared_paths_lengthen_the_critical_path() {
     let tasks = [
         timed("a", "a/", &[], 5),
         timed("b", "b/", &["a"], 6),
@@ -207,7 +207,7 @@ fn a_test_engineer_may_be_asked_for_tests() {
 }
 
 #[test]
-fn a_vague_criterion_is_quoted_with_the_word_that_empties_it() {
+fn vague_criterion_is_quoted_with_its_vague_word() {
     let mut vague = task("v", "a/", &[]);
     vague.done_when = vec!["errors are handled properly".to_owned(), "`x` exits 2".to_owned()];
     let checked = Scene::new().check(&[vague]);
@@ -216,7 +216,7 @@ fn a_vague_criterion_is_quoted_with_the_word_that_empties_it() {
 }
 
 #[test]
-fn tasks_that_all_own_one_directory_go_one_by_one() {
+fn tasks_owning_the_same_directory_are_serial() {
     let tasks: Vec<NewTask> =
         (0..300).map(|n| task(&format!("t{n}"), "src/", &if n == 0 { vec![] } else { vec!["t0"] })).collect();
     let checked = Scene::new().check(&tasks);

@@ -40,7 +40,7 @@ fn nobody(_: &Role) -> Option<(String, ProviderEntry)> {
 }
 
 #[test]
-fn nothing_is_recorded_where_nothing_is_said() {
+fn empty_registry_records_no_grants() {
     let config = ProjectConfig::default();
     let registry = Registry::new(&config);
     for role in registry.roles() {
@@ -51,13 +51,13 @@ fn nothing_is_recorded_where_nothing_is_said() {
 }
 
 #[test]
-fn what_is_said_is_granted_and_nothing_beside_it() {
+fn registry_grants_exactly_what_it_says() {
     let config = config(
         "roles:\n  coder: {deny: [report, merge], may_message: [planner], paths: [src/]}\n  planner: {allow: [plan, report]}\n",
     );
     let registry = Registry::new(&config);
     let coder = registry.grants(&roles(&["coder"]));
-    // Merging is nothing a coder ever might, so there is nothing to record.
+    // A coder may never merge, so denying it records nothing.
     assert_eq!(coder.denied, [Operation::Report]);
     assert_eq!(coder.may_message, Some(roles(&["planner"])));
     assert_eq!((coder.may_spawn, coder.paths), (None, patterns(&["src/"])));
@@ -66,7 +66,7 @@ fn what_is_said_is_granted_and_nothing_beside_it() {
 }
 
 #[test]
-fn whoever_has_two_roles_may_what_either_may() {
+fn agent_with_two_roles_has_both_grants() {
     let config =
         config("roles: {coder: {deny: [work, report], paths: [src/]}, test_engineer: {paths: [tests/]}}");
     let registry = Registry::new(&config);
@@ -78,7 +78,7 @@ fn whoever_has_two_roles_may_what_either_may() {
 }
 
 #[test]
-fn the_planner_plans_for_and_writes_to_added_roles_too() {
+fn planner_may_use_roles_added_in_liza_yaml() {
     let config = config("roles: {technical_writer: {}, coder: {}}");
     let grants = Registry::new(&config).grants(&roles(&["planner"]));
     assert_eq!(
@@ -90,7 +90,7 @@ fn the_planner_plans_for_and_writes_to_added_roles_too() {
 }
 
 #[test]
-fn roles_go_by_the_words_of_the_documents_too() {
+fn roles_have_the_documents_aliases() {
     let config = config(
         "team: [{role: scaffolder}]\nroles: {project_manager: {may_message: [scaffolder]}, reviewer: {}, scaffolder: {}}",
     );
@@ -106,7 +106,7 @@ fn roles_go_by_the_words_of_the_documents_too() {
 }
 
 #[test]
-fn tools_are_denied_by_default_only_where_liza_stays_at_hand() {
+fn default_denials_never_cut_off_liza() {
     let plain = ProjectConfig::default();
     let registry = Registry::new(&plain);
     for name in ["code_reviewer", "red_team", "planner", "overseer"] {
@@ -135,7 +135,7 @@ fn tools_are_denied_by_default_only_where_liza_stays_at_hand() {
 }
 
 #[test]
-fn cells_say_by_what_they_hold() {
+fn role_cells_name_their_enforcement() {
     let config = config("roles: {coder: {deny: [report, run]}, code_reviewer: {deny: [Task]}}");
     let registry = Registry::new(&config);
     let found = matrix(registry, &|role| (role.as_str() != "planner").then(|| ("it".to_owned(), entry())));
@@ -156,7 +156,7 @@ fn cells_say_by_what_they_hold() {
 }
 
 #[test]
-fn what_makes_no_sense_is_named_with_its_place() {
+fn invalid_role_setting_is_named_with_its_key() {
     let said = config(
         "roles:\n  coder: {allow: [work, merge, Bash], deny: [work, repot, read], may_message: [cooder], may_spawn: [coder]}\n  runner: {}\n  planner: {deny: [run], may_spawn: [painter]}\n",
     );

@@ -49,7 +49,7 @@ fn the_window_is_filled_and_no_more() {
 }
 
 #[test]
-fn paths_in_the_way_of_each_other_are_not_given_out_together() {
+fn overlapping_tasks_do_not_start_together() {
     let mut bench = Bench::new();
     bench.ok("human", plan_of(vec![new_task("a", "src/"), new_task("b", "src/x.rs"), new_task("c", "doc/")]));
     let team = team(&["coder-1", "coder-2"], 4);
@@ -57,16 +57,16 @@ fn paths_in_the_way_of_each_other_are_not_given_out_together() {
 }
 
 #[test]
-fn finishing_comes_before_beginning() {
+fn finishing_work_comes_before_new_work() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     bench.hand_in("coder-1", "a");
     let team = team(&["coder-1", "coder-2", "reviewer-1"], 1);
     assert_eq!(started(&decide(&bench, &team)), ["reviewer-1 a"]);
 }
 
-/// Nobody is offered a merge that the registry denies it, and where nobody may, that is what is told.
+/// No agent is offered a merge that the registry denies it, and if all agents are denied it, the cause says so.
 #[test]
-fn a_merge_that_the_registry_denies_to_everybody_is_told_as_that() {
+fn merge_denied_to_all_is_reported_as_denied() {
     use crate::board::grants::Operation;
     let mut bench = Bench::with_tasks(&["a"]);
     bench.approved("coder-1", "a");
@@ -109,7 +109,7 @@ fn the_red_team_has_its_turn_before_the_merge() {
     assert_eq!(cause.kind, CauseKind::MissingRole);
     assert!(cause.why.contains("the team has no red_team"), "{}", cause.why);
     assert!(cause.hint.contains("liza agent run --role red_team"), "{}", cause.hint);
-    // One that had a hand in it is as good as none.
+    // A red-team agent that is an implementer does not count.
     let mut bench = Bench::with_tasks(&["a"]);
     bench.awaiting_red_team("both-1", "a");
     let both =
@@ -120,7 +120,7 @@ fn the_red_team_has_its_turn_before_the_merge() {
 }
 
 #[test]
-fn whoever_died_with_work_goes_on_with_it() {
+fn crashed_agent_resumes_its_task() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     bench.claim("coder-2", "a");
     let team = team(&["coder-1", "coder-2"], 4);
@@ -154,7 +154,7 @@ fn the_planner_is_woken_once_for_each_occasion() {
 }
 
 #[test]
-fn a_standstill_is_explained() {
+fn stuck_team_names_its_causes() {
     let mut bench = Bench::new();
     bench.ok("human", plan_of(vec![new_task("a", "src/"), new_task("b", "src/b.rs")]));
     let depends = crate::board::rules::NewTask { depends_on: vec![id("a")], ..new_task("c", "c/") };
@@ -172,7 +172,7 @@ fn a_standstill_is_explained() {
     let State::Stuck(causes) = decide(&bench, &team).state else { panic!("it is stuck") };
     let kinds: Vec<CauseKind> = causes.iter().map(|cause| cause.kind).collect();
     assert_eq!(kinds, [CauseKind::Person, CauseKind::OwnershipDeadlock, CauseKind::Dependency]);
-    // Somebody outside the team has it: that ends by itself.
+    // An agent outside the team holds it: the run waits for it.
     let mut bench = Bench::with_tasks(&["a"]);
     bench.claim("coder-2", "a");
     let causes = match decide(&bench, &team).state {
@@ -194,14 +194,14 @@ fn a_standstill_is_explained() {
     let (found, why) = kind(&bench, &reviewed);
     assert_eq!(found, CauseKind::MissingRole);
     assert!(why.contains("it crashed"), "{why}");
-    // Paused: nothing starts, and nobody is sent home.
+    // Paused: nothing starts, and the run waits.
     bench.world.switches.set.insert(pause(None));
     assert!(decide(&bench, &team).starts.is_empty());
     assert!(matches!(decide(&bench, &team).state, State::Waiting(_)));
 }
 
 #[test]
-fn what_came_to_nothing_is_not_complete() {
+fn abandoned_work_is_not_complete() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     for name in ["a", "b"] {
         bench.ok("human", Abandon { task: id(name), reason: "not needed".to_owned() });
@@ -256,7 +256,7 @@ fn unanswered_question_is_the_cause_of_a_standstill() {
 }
 
 #[test]
-fn a_seat_run_elsewhere_is_waited_for_only_if_it_can_do_something() {
+fn agent_run_elsewhere_is_awaited_if_it_can_work() {
     let mut bench = Bench::with_tasks(&["a"]);
     let mut team = team(&["coder-1"], 4);
     team.elsewhere.insert(agent("coder-1"));
@@ -264,7 +264,7 @@ fn a_seat_run_elsewhere_is_waited_for_only_if_it_can_do_something() {
         State::Waiting(causes) | State::Stuck(causes) => causes[0].kind,
         other => panic!("{other:?}"),
     };
-    // It may take it, then it has it.
+    // First it may claim the task, then it holds it.
     let state = decide(&bench, &team).state;
     assert!(matches!(state, State::Waiting(_)) && kind(&state) == CauseKind::Elsewhere, "{state:?}");
     bench.claim("coder-1", "a");
@@ -283,14 +283,14 @@ fn a_seat_run_elsewhere_is_waited_for_only_if_it_can_do_something() {
 }
 
 #[test]
-fn what_a_stopped_seat_still_holds_is_said() {
+fn task_held_by_stopped_agent_is_named() {
     let mut bench = Bench::with_tasks(&["a"]);
     bench.claim("coder-1", "a");
     let mut team = team(&["coder-1"], 4);
     team.out.insert(agent("coder-1"), "it crashed".to_owned());
     let State::Stuck(causes) = decide(&bench, &team).state else { panic!("it is stuck") };
     assert!(causes[0].why.contains("coder-1 holds it and has stopped (it crashed)"), "{causes:?}");
-    // Of what nobody can take any more, the log says why.
+    // For tasks that no agent can claim any more, the hint names the log.
     let bench = Bench::with_tasks(&["a", "b"]);
     team.logs.insert(agent("coder-1"), "runner.log".to_owned());
     let State::Stuck(causes) = decide(&bench, &team).state else { panic!("it is stuck") };
@@ -302,7 +302,7 @@ fn what_a_stopped_seat_still_holds_is_said() {
 }
 
 #[test]
-fn causes_that_differ_are_said_apart() {
+fn different_causes_are_listed_separately() {
     let made = |task: &str, hint: &str| Cause {
         task: Some(task.to_owned()),
         kind: CauseKind::Person,
@@ -324,7 +324,7 @@ impl Chance {
 
 /// Everything a team can meet on a board of up to six tasks, by chance, many times over.
 #[test]
-fn it_never_stands_still_while_something_could_be_done() {
+fn team_never_stops_while_work_is_possible() {
     let mut looked_at = 0u64;
     let mut complete = 0u32;
     let seeds = crate::testing::sweep(150, 700u64);
@@ -394,7 +394,7 @@ fn it_never_stands_still_while_something_could_be_done() {
     );
 }
 
-/// Nothing that stands still could be begun by anybody who is free.
+/// No free agent could start any of the waiting tasks.
 fn check_standstill(bench: &Bench, team: &Team, state: &State, seed: u64) {
     let open = bench.board.tasks.iter().filter(|task| !task.status.is_terminal());
     match state {

@@ -1,4 +1,4 @@
-//! Caps and the scheduler: what may not cost anything more is not begun, other work goes on, and a standstill says why.
+//! Caps and the scheduler: work at its cap is not started, other work goes on, and a stuck run says why.
 
 use crate::board::testing::*;
 use crate::board::{Needs, Role, rules::RecordUsage, spent::SessionKind, spent::Spent};
@@ -40,7 +40,7 @@ fn started(next: &Next) -> Vec<String> {
 }
 
 #[test]
-fn a_dear_task_waits_and_others_go_on() {
+fn task_at_its_cap_waits_and_others_go_on() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     spend(&mut bench, "coder-1", Some("a"), 100);
     let caps = SpendConfig { task: cap(100), ..SpendConfig::default() };
@@ -56,7 +56,7 @@ fn a_dear_task_waits_and_others_go_on() {
 }
 
 #[test]
-fn a_dear_agent_rests_and_another_takes_its_work() {
+fn agent_at_its_cap_stops_and_another_takes_over() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     spend(&mut bench, "coder-1", None, 50);
     let caps = SpendConfig { agent: cap(50), ..SpendConfig::default() };
@@ -66,7 +66,7 @@ fn a_dear_agent_rests_and_another_takes_its_work() {
     spend(&mut bench, "reviewer-1", None, 50);
     spend(&mut bench, "coder-2", None, 50);
     assert_eq!(started(&decide(&bench, caps)), ["reviewer-1 a"]);
-    // What was sent back to somebody who may not is free for others when its time is over.
+    // A task reserved for an agent at its cap is free for others once the reservation expires.
     let mut bench = Bench::with_tasks(&["a"]);
     bench.rejected("coder-1", "a", REASONS[0]);
     spend(&mut bench, "coder-1", None, 50);
@@ -79,7 +79,7 @@ fn a_dear_agent_rests_and_another_takes_its_work() {
 }
 
 #[test]
-fn near_is_told_of_open_tasks_agents_and_the_run() {
+fn near_caps_cover_tasks_agents_and_the_run() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     bench.ok("human", crate::board::rules::BeginRun { owner: process(1) });
     spend(&mut bench, "coder-1", Some("a"), 79);

@@ -1,4 +1,4 @@
-//! What the planner is woken for by those who write to it.
+//! Messages that wake the planner.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ fn see(ids: &[&str]) -> SeeMessages {
 }
 
 #[test]
-fn the_planner_is_woken_by_what_it_has_not_read_and_by_what_it_did_not_answer() {
+fn unread_or_unanswered_message_wakes_planner() {
     let mut bench = Bench::with_tasks(&["t1"]);
     let triggers = |bench: &Bench| -> Vec<(Trigger, Vec<String>)> {
         wakes(&bench.board, bench.now.wall).into_iter().map(|wake| (wake.trigger, wake.about)).collect()

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_the_standard_says() {
+    fn base64_follows_the_standard() {
         for (bytes, text) in [
             (&b""[..], ""),
             (b"f", "Zg=="),
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn one_spelling_only() {
+    fn base64_accepts_only_canonical_text() {
         for text in
             ["Zg", "Zg=", "Zh==", "Zm9=", "Z===", "====", "Zg==Zg==", "Zm 9v", "Zm9v\n", "Zm-_", "é=="]
         {

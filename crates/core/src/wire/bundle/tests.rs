@@ -296,7 +296,7 @@ fn bytes_that_are_no_bundle_are_refused() {
 }
 
 #[test]
-fn what_is_there_is_not_run_over() {
+fn existing_file_is_not_overwritten() {
     let new = |file: &str| patch(file, None, None, Some(Side { bytes: b"x\n", executable: false }));
     let changed = |file: &str| {
         let side = |bytes| Some(Side { bytes, executable: false });
@@ -376,7 +376,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_made_applies_to_the_same_bytes(old in state(), new in state(), renamed in any::<bool>()) {
+    fn created_patch_applies_to_the_same_bytes(old in state(), new in state(), renamed in any::<bool>()) {
         prop_assume!(old != new);
         let renamed = renamed && old.is_some() && new.is_some();
         let from = renamed.then_some("old name/é");

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_is_a_directory_a_file_a_pattern_or_no_path() {
+    fn output_becomes_directory_file_or_pattern() {
         for (output, paths) in [
             ("crates/core", &["crates/core/"][..]),
             ("crates/core/", &["crates/core/"]),
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_plan_may_not_say_is_refused_at_its_place() {
+    fn invalid_plan_key_is_refused_with_its_path() {
         for (field, place) in [
             (r#""status":"passed""#, "nodes[0].status"),
             (r#""owner_role":"Reviewer""#, "nodes[0].owner_role"),
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_taken_over_is_said() {
+    fn ignored_graph_keys_are_named() {
         let text = r#"{"nodes":[{"id":"a","description":"d","assigned_to":"coder-7","patch_bundle":"x.json",
                        "review_result":{"decision":"approve"}}],"config":{"max_parallel":2}}"#;
         let planned = read(text).expect("a graph");
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_node_may_change_is_owned_by_none() {
+    fn paths_shared_by_all_nodes_are_owned_by_none() {
         let text = r#"{"defaults":{"scope":{"in":["tests/"]}},"nodes":[
             {"id":"a","description":"d","outputs":["trace-hash"]},
             {"id":"b","description":"d","scope":{"in":["b/"]}},

@@ -64,7 +64,7 @@ fn bombs_are_refused() {
 }
 
 #[test]
-fn what_is_large_but_shallow_is_read() {
+fn large_shallow_input_is_read() {
     let wide = [
         "-\n".repeat(100_000),
         "- a\n".repeat(50_000),

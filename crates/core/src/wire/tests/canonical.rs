@@ -138,7 +138,7 @@ fn the_layout_is_fixed_and_read_back() {
 }
 
 #[test]
-fn an_item_is_a_slice_of_its_list() {
+fn list_items_are_slices_of_the_text() {
     let board = BTreeMap::from([("tasks", [sample(), sample()])]);
     let mut whole = String::new();
     emit(&board, 0, &mut whole).unwrap();
@@ -290,7 +290,7 @@ fn wrong_types_are_refused_with_their_line() {
 }
 
 #[test]
-fn no_prefix_panics_and_none_inside_a_line_is_accepted() {
+fn cut_text_is_refused_without_panic() {
     for end in 0..LAYOUT.len() {
         assert!(parse::<Task>(&LAYOUT[..end], 0).is_err(), "cut at {end}");
         let _ = parse::<Value>(&LAYOUT[..end], 0);

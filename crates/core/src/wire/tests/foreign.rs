@@ -146,7 +146,7 @@ const REFUSED: &[Verdict] = &[
 ];
 
 #[test]
-fn every_refusal_has_its_line_path_and_words() {
+fn every_refusal_has_line_path_and_message() {
     const { assert!(REFUSED.len() >= 40) };
     let mut wrong = Vec::new();
     for (text, line, path, words) in REFUSED {
@@ -166,7 +166,7 @@ fn every_refusal_has_its_line_path_and_words() {
 }
 
 #[test]
-fn ordinary_texts_are_read_as_they_stand() {
+fn ordinary_yaml_is_read_unchanged() {
     let read = [
         ("title: \"a & b\"", "a & b"),
         ("title: use *ptr and &ref, !important", "use *ptr and &ref, !important"),
@@ -240,7 +240,7 @@ note: null
 }
 
 #[test]
-fn a_value_of_unknown_shape_keeps_its_order_and_kinds() {
+fn untyped_value_keeps_order_and_types() {
     let value = read_foreign_value(b"b: 1\na: [x, ~, true, -2, 0.5, '7']\nc:\n", Limits::default()).unwrap();
     assert_eq!(value, json!({"b": 1, "a": ["x", null, true, -2, 0.5, "7"], "c": null}));
     assert_eq!(value.as_object().unwrap().keys().collect::<Vec<_>>(), ["b", "a", "c"]);

@@ -56,7 +56,7 @@ fn written_on(before: &Decoded, board: &Board) -> Decoded {
 }
 
 #[test]
-fn writing_in_part_gives_the_same_bytes_and_hashes_as_writing_whole() {
+fn partial_write_equals_whole_write() {
     let mut bench = board();
     let mut disk = written(&bench.board);
     let mut seen = vec![disk.board_hash()];
@@ -102,7 +102,7 @@ fn changed_byte_of_a_task_is_found() {
 }
 
 #[test]
-fn removed_renamed_or_moved_tasks_change_the_board_hash() {
+fn removed_or_moved_tasks_change_the_board_hash() {
     let disk = written(&board().board);
     let changed = |change: &dyn Fn(&mut Decoded)| {
         let mut other = disk.clone();
@@ -128,7 +128,7 @@ fn hash_covers_head_and_body_and_not_its_own_line() {
 }
 
 #[test]
-fn board_of_an_earlier_build_is_named_and_can_be_read() {
+fn earlier_builds_board_is_named_and_readable() {
     let disk = written(&board().board);
     let lines = disk.text().split_inclusive('\n');
     let without: String =
@@ -156,7 +156,7 @@ fn large_board_is_read_by_two_threads_as_by_one() {
     large.check_tasks().expect("every task has its hash");
     assert_eq!(text_of(&large), large.text());
     assert_eq!(large.board_hash(), Decoded::unwritten(bench.board.clone()).content().expect("content").hash);
-    // Changed in the middle; and there with a checksum that is right, so that the first wrong task is told.
+    // Changed in the middle; and there with a checksum that is right, so that the first wrong task is named.
     let changed = large.text().replacen("  - id: t200\n", "  - id: t2oo\n", 1);
     assert!(matches!(Decoded::new(changed.into_bytes()), Err(StateError::Edited)));
     let line = |text: &str| 1 + large.text().lines().position(|line| line == text).expect("a line");

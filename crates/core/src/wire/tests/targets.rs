@@ -27,7 +27,7 @@ pub const ALL: [(&str, Target); 7] = [
     ("bundle", bundle),
 ];
 
-/// YAML or JSON from anybody, also where a whole board is expected.
+/// Foreign YAML or JSON, also where a whole board is expected.
 pub fn general(bytes: &[u8]) {
     let now = Stamp { wall: Wall(1_800_000_000), monotonic: 0, boot: String::new() };
     if let Some(value) = accepted(read_foreign_value(bytes, Limits::default())) {
@@ -193,7 +193,7 @@ mod tests {
         b"end: \"",
     ];
 
-    /// Small and always the same, so that a failure can be had again.
+    /// Small and seeded, so that a failure can be repeated.
     struct Dice(u64);
 
     impl Dice {

@@ -144,9 +144,9 @@ fn settled(task: &Value) -> crate::board::Board {
     settle(old, &Fake { commits: true, branches: true, landed: true }, &commit('d'), &now()).1
 }
 
-/// No approval is carried over, and whoever may have had a hand in it is kept from judging it.
+/// No approval is carried over, and every possible implementer is barred from reviewing.
 #[test]
-fn whoever_worked_on_it_is_an_implementer_and_no_approval_stands() {
+fn v1_implementers_are_kept_and_approvals_dropped() {
     let line = |event: &str, agent: &str| json!({ "event": event, "agent": agent });
     for (assigned, approved, history, status, implementers) in [
         (json!("coder-1"), "Coder-1", json!([]), Status::ReadyForReview, vec!["coder-1"]),
@@ -202,7 +202,7 @@ fn a_task_that_was_only_planned_is_not_begun() {
 }
 
 #[test]
-fn long_keys_with_one_beginning_stay_two() {
+fn long_keys_with_equal_prefix_stay_distinct() {
     let long = "k".repeat(250);
     let task = json!({ "id": "t", "description": "d", "status": "UNCLAIMED", "done_when": "x",
         (format!("{long}1")): "first", (format!("{long}2")): "second" });
@@ -211,7 +211,7 @@ fn long_keys_with_one_beginning_stay_two() {
     assert!(Decoded::unwritten(made).content().is_ok());
 }
 
-/// A board that names the user's checkout or another branch does not lead anybody there.
+/// A board that names the user's checkout or another branch sends no agent there.
 #[test]
 fn work_is_looked_for_only_where_tasks_work() {
     for (worktree, branch) in [
@@ -235,7 +235,7 @@ fn work_is_looked_for_only_where_tasks_work() {
 }
 
 #[test]
-fn circles_are_cut_where_they_close() {
+fn v1_dependency_cycles_are_broken() {
     let task = |id: &str, on: Value| json!({ "id": id, "description": id, "status": "UNCLAIMED", "done_when": "x", "depends_on": on });
     let superseded =
         json!({ "id": "s", "description": "s", "status": "SUPERSEDED", "superseded_by": ["s2"] });

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_forms_are_one_moment() {
+    fn usual_time_formats_give_the_same_time() {
         for text in [
             "2026-01-20T15:30:00Z",
             "2026-01-20T15:30:00.123456Z",
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_none() {
+    fn text_without_a_time_gives_none() {
         for text in [
             "",
             "soon",

@@ -1,15 +1,16 @@
-//! Both sides added something at the same place, and neither addition has to do with the other.
+//! Both sides added something at the same place, and the additions are independent.
 //!
-//! Line merging knows nothing of syntax: what one side "inserted" may be the end of one function and the beginning of
-//! the next. So each addition must be whole in itself (brackets closed, no line further out than its first), must consist
-//! of things whose order does not matter (definitions, fields, keys, prose), and must not share a line or a name.
+//! Line merging knows no syntax: what one side "inserted" may be the end of one function and the start of the next.
+//! So each addition must be complete in itself (brackets closed, no line further out than its first), must consist of
+//! things whose order does not matter (definitions, fields, keys, prose), and must not share a line or a name with
+//! the other.
 
 use super::{Sides, imports, language::Language};
 
-/// One thing added.
+/// One added thing.
 struct Item {
     name: String,
-    /// It stands in a list, where it must end with a comma.
+    /// It is in a list, where it must end with a comma.
     listed: bool,
 }
 
@@ -46,7 +47,7 @@ pub(super) fn merge(language: Language, sides: &Sides<'_>, before: &str) -> Resu
     }
     for (items, other) in [(&ours, sides.theirs), (&theirs, sides.ours)] {
         if let Some(item) = items.iter().find(|item| mentions(other, &item.name)) {
-            return Err(format!("both additions have to do with `{}`", item.name));
+            return Err(format!("both additions mention `{}`", item.name));
         }
     }
     if ours.iter().chain(&theirs).any(|item| item.listed)
@@ -63,7 +64,7 @@ pub(super) fn merge(language: Language, sides: &Sides<'_>, before: &str) -> Resu
     Ok(format!("{}{end}{}", sides.ours, sides.theirs))
 }
 
-/// A line that says something and that both sides added: perhaps the same thing, done twice.
+/// A meaningful line that both sides added: perhaps the same thing, done twice.
 fn shared_line<'a>(language: Language, sides: &Sides<'a>) -> Option<&'a str> {
     let says_something =
         |line: &&str| line.chars().any(char::is_alphanumeric) && !language.is_attribute(line);
@@ -71,13 +72,13 @@ fn shared_line<'a>(language: Language, sides: &Sides<'a>) -> Option<&'a str> {
     sides.ours.lines().map(str::trim).filter(says_something).find(|line| theirs.contains(line))
 }
 
-/// What an addition consists of, if it is whole and every part of it is known.
+/// The items of an addition, if it is complete and every item is recognized.
 fn items(language: Language, text: &str) -> Result<Vec<Item>, String> {
     if language == Language::Prose {
         return prose(text);
     }
     if open_brackets(text) != Some(Vec::new()) {
-        return Err("an addition is not whole in itself".to_owned());
+        return Err("an addition is not complete in itself".to_owned());
     }
     let indent = indent_of_first(text);
     let mut items = Vec::new();
@@ -85,7 +86,7 @@ fn items(language: Language, text: &str) -> Result<Vec<Item>, String> {
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let depth = indent_of(line);
         if depth < indent {
-            return Err("an addition is not whole in itself".to_owned());
+            return Err("an addition is not complete in itself".to_owned());
         }
         if depth > indent {
             continue;
@@ -102,15 +103,15 @@ fn items(language: Language, text: &str) -> Result<Vec<Item>, String> {
         }
     }
     if attribute_open || language == Language::Python && text.trim_end().ends_with(':') {
-        return Err("an addition is not whole in itself".to_owned());
+        return Err("an addition is not complete in itself".to_owned());
     }
     Ok(items)
 }
 
-/// Lines for people may stand in any order, but not a numbered list, and not half a code block.
+/// Prose lines may have any order, but not a numbered list, and not half a code block.
 fn prose(text: &str) -> Result<Vec<Item>, String> {
     if text.matches("```").count() % 2 == 1 {
-        return Err("an addition is not whole in itself".to_owned());
+        return Err("an addition is not complete in itself".to_owned());
     }
     let numbered = |line: &str| {
         let digits = line.chars().take_while(char::is_ascii_digit).count();
@@ -135,7 +136,7 @@ fn closes(line: &str) -> bool {
     line.starts_with(['}', ')', ']']) || line == "where"
 }
 
-/// The brackets a text leaves open, outermost first; none if one closes that was not open.
+/// The brackets that a text leaves open, outermost first; none if it closes a bracket that was not open.
 ///
 /// Brackets inside strings count too: where that misleads, the rules give up.
 fn open_brackets(text: &str) -> Option<Vec<char>> {
@@ -154,12 +155,12 @@ fn open_brackets(text: &str) -> Option<Vec<char>> {
     Some(open)
 }
 
-/// Words that may stand before the one that says what is defined.
+/// Words that may precede the keyword of a definition.
 const MODIFIERS: &str = "\
     pub async unsafe export default public private protected internal final abstract override declare readonly \
     open inline virtual extern";
 
-/// Recognises a line that begins something whose place among its neighbours does not matter.
+/// Recognizes a line that starts an item whose order among its neighbours does not matter.
 fn item(language: Language, line: &str, indent: usize) -> Option<Item> {
     match language {
         Language::Toml | Language::Yaml | Language::Json => return key(language, line),
@@ -307,7 +308,7 @@ fn word_at(text: &str) -> &str {
     &text[..end]
 }
 
-/// Whether a name stands in a text as a word of its own.
+/// Whether a text contains a name as a separate word.
 fn mentions(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();

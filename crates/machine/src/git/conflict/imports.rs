@@ -1,13 +1,13 @@
-//! Import lines: an unordered set, as long as nobody changes or removes one and no name is bound twice.
+//! Import lines: an unordered set, as long as neither side changes or removes one and no name is bound twice.
 
 use super::{Sides, language::Language};
 
 /// What an import line does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Import {
-    /// The names it brings in.
+    /// The names it binds.
     pub(super) names: Vec<String>,
-    /// It does more than bring in names that can be listed: a glob, or a module loaded for its effect.
+    /// It does more than bind listed names: a glob, or a module loaded for its effect.
     pub(super) opaque: bool,
 }
 
@@ -39,7 +39,7 @@ fn union(
         return Err("an import was changed or removed".to_owned());
     }
     let (new_ours, new_theirs) = (beyond(ours, base), beyond(theirs, base));
-    // A glob that was there before stays what it was; a module loaded for its effect must not even change its place.
+    // An existing glob stays as it was; a module loaded for its effect must not even change its position.
     let judged: Vec<&Import> = match language {
         Language::Rust => new_ours.iter().chain(&new_theirs).map(|(_, import)| import).collect(),
         _ => ours.iter().chain(theirs).map(|(_, import)| import).collect(),

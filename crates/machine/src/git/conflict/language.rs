@@ -1,6 +1,6 @@
-//! What the ending of a file's name says about its text.
+//! The kind of text, by the extension of the file name.
 
-/// Kinds of files as far as merging lines is concerned.
+/// Kinds of files, as far as merging lines is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
     Rust,
@@ -39,12 +39,12 @@ impl Language {
         }
     }
 
-    /// Whether blocks are marked by braces, so that indentation means nothing.
+    /// Whether braces mark blocks, so that indentation has no meaning.
     pub(super) fn has_free_layout(self) -> bool {
         matches!(self, Self::Rust | Self::Go | Self::Script | Self::Json | Self::Braces)
     }
 
-    /// Whether text that follows `before` may be inside a string literal of several lines, where every blank counts.
+    /// Whether text after `before` may be inside a string literal of several lines, where every blank counts.
     ///
     /// Counts quotes without understanding the language, so it errs on the side of yes.
     pub(super) fn may_be_inside_string(self, before: &str) -> bool {
@@ -57,7 +57,7 @@ impl Language {
             Self::Script | Self::Go => odd("`"),
             Self::Python | Self::Toml => odd("\"\"\"") || odd("'''"),
             Self::Shell => odd("\"") || before.contains("<<"),
-            // Block scalars: what follows is text as long as it is indented; telling their end needs a parser.
+            // Block scalars: indented lines are text; finding their end needs a parser.
             Self::Yaml => before.lines().any(|line| line.trim_end().ends_with(['|', '>'])),
             Self::Prose => odd("```"),
             Self::Json | Self::Braces | Self::Unknown => false,
@@ -75,7 +75,7 @@ impl Language {
         }
     }
 
-    /// Whether a line only says something about the item below it.
+    /// Whether a line only annotates the item below it.
     pub(super) fn is_attribute(self, line: &str) -> bool {
         let line = line.trim();
         match self {

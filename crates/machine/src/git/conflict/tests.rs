@@ -1,7 +1,7 @@
 use super::super::merge::segments_of;
 use super::*;
 
-/// Merges three texts as git would and judges what is left.
+/// Merges three texts as git would and classifies the conflict.
 fn judge(path: &str, base: &str, ours: &str, theirs: &str) -> Result<String, String> {
     let segments = segments_of(base.as_bytes(), ours.as_bytes(), theirs.as_bytes()).unwrap();
     let file = ConflictFile { path: path.to_owned(), kind: ConflictKind::Content, segments };
@@ -13,7 +13,7 @@ fn judge(path: &str, base: &str, ours: &str, theirs: &str) -> Result<String, Str
 }
 
 #[test]
-fn trivial_conflicts_are_resolved_without_losing_a_line() {
+fn trivial_conflicts_keep_every_line() {
     let cases: &[(&str, &str, &str, &str, &str, &str)] = &[
         // what, file, base, ours, theirs, result
         ("reindented and changed", "a.rs", "f();\n", "    f();\n", "g();\n", "g();\n"),
@@ -298,7 +298,7 @@ fn every_file_and_every_hunk_must_be_trivial() {
 }
 
 #[test]
-fn what_is_not_about_lines_is_logic() {
+fn conflicts_not_about_lines_are_logic() {
     let kinds = [
         ConflictKind::BothAdded,
         ConflictKind::ModifyDelete,

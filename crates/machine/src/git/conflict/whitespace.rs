@@ -2,9 +2,9 @@
 
 use super::{Sides, language::Language};
 
-/// The text to take if whitespace is all that at least one side changed.
+/// The merged text if at least one side changed only whitespace.
 ///
-/// If a side changed only whitespace, the other side's change is the whole change; if both made the same change and
+/// If one side changed only whitespace, the other side's change is the whole change; if both made the same change and
 /// differ in whitespace only, ours is as good as theirs.
 pub(super) fn merge<'a>(language: Language, sides: &Sides<'a>) -> Option<&'a str> {
     let ours = meaning(language, sides.ours)?;
@@ -22,7 +22,7 @@ pub(super) fn merge<'a>(language: Language, sides: &Sides<'a>) -> Option<&'a str
     }
 }
 
-/// The lines without the whitespace that means nothing; none where all of it may mean something.
+/// The lines without meaningless whitespace; none if all whitespace may have a meaning.
 fn meaning(language: Language, text: &str) -> Option<Vec<String>> {
     use Language::{Python, Shell, Toml, Yaml};
     let lines = text.lines();
@@ -31,12 +31,12 @@ fn meaning(language: Language, text: &str) -> Option<Vec<String>> {
     }
     match language {
         Python | Yaml | Toml | Shell => Some(lines.map(|line| without_end(line).to_owned()).collect()),
-        // Two blanks at the end of a line of Markdown are a line break.
+        // Two blanks at the end of a Markdown line are a line break.
         _ => None,
     }
 }
 
-/// A line with its indentation gone and each run of blanks as one; inside quotes every blank counts.
+/// A line without indentation and with runs of blanks collapsed; inside quotes every blank counts.
 fn free_layout(line: &str) -> String {
     if line.contains('`') {
         return line.to_owned();
@@ -46,7 +46,7 @@ fn free_layout(line: &str) -> String {
     if is_plain { line.split_whitespace().collect::<Vec<_>>().join(" ") } else { line.to_owned() }
 }
 
-/// A line without blanks at its end, unless they come after a backslash, which they rob of its meaning.
+/// A line without trailing blanks, unless they follow a backslash, whose meaning they change.
 fn without_end(line: &str) -> &str {
     let trimmed = line.trim_end();
     if trimmed.ends_with('\\') && trimmed.len() < line.trim_end_matches('\r').len() { line } else { trimmed }

@@ -1,32 +1,32 @@
-//! Bounds of what is read from a worktree: a file above them is named instead of hashed, which would take minutes.
+//! Limits on what is read from a worktree: a file above them is named instead of hashed, which would take minutes.
 
 use super::Scratch;
 use crate::git::prelude::*;
 
-/// Larger files are neither hashed nor saved; hosts of repositories do not take them either.
+/// Larger files are neither hashed nor saved; hosting services refuse them too.
 pub const LARGEST_SAVED: u64 = 100 * 1024 * 1024;
-/// Changed files are read up to so many bytes in all; the largest are left out first.
+/// At most this many bytes of changed files are read; the largest files are left out first.
 const MOST_READ: u64 = 2 * 1024 * 1024 * 1024;
-/// So many ignored files are saved, up to so many bytes in all.
+/// At most this many ignored files are saved, and at most this many bytes of them.
 const MOST_IGNORED: usize = 1_000;
 const MOST_IGNORED_BYTES: u64 = 256 * 1024 * 1024;
 
-/// A changed or new file that is too large to be read.
+/// A changed or new file that is too large to read.
 pub(super) struct Large {
     path: OsString,
     bytes: u64,
-    /// When it was last written, in nanoseconds.
+    /// The time of the last write, in nanoseconds.
     written: i128,
 }
 
 impl Large {
-    /// The pathspec that leaves it out.
+    /// The pathspec that excludes it.
     pub fn excluded(&self) -> OsString {
         excluded(&self.path)
     }
 }
 
-/// The pathspec that leaves a path out, and what is below.
+/// The pathspec that excludes a path and everything below it.
 pub(super) fn excluded(path: &OsStr) -> OsString {
     let mut spec = OsString::from(":(top,exclude,literal)");
     spec.push(path);
@@ -42,7 +42,7 @@ pub(super) fn too_large(large: &Large) -> String {
 }
 
 impl Scratch<'_> {
-    /// Those of some paths that git does not ignore: it takes a pathspec that names an ignored one for a mistake.
+    /// The paths that git does not ignore: git treats a pathspec for an ignored path as an error.
     pub(super) fn not_ignored(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
         if paths.is_empty() {
             return Ok(Vec::new());
@@ -50,7 +50,7 @@ impl Scratch<'_> {
         let listed: Vec<u8> = paths.iter().flat_map(|path| [path.as_bytes(), b"\0"].concat()).collect();
         let git = self.git("check-ignore").args(["-z", "--stdin"]).stdin(listed);
         let output = git.output()?;
-        // 1: none is.
+        // 1: none is ignored.
         if !matches!(output.status.code(), Some(0 | 1)) {
             return Err(failed("check-ignore", &output));
         }
@@ -58,7 +58,7 @@ impl Scratch<'_> {
         Ok(paths.iter().filter(|path| !ignored.contains(*path)).cloned().collect())
     }
 
-    /// Changed and new files that are too large to be read.
+    /// Changed and new files that are too large to read.
     pub(super) fn large_files(&self, but: &[String]) -> Result<Vec<Large>, GitError> {
         let git = self.git("ls-files").args(["-z", "--others", "--modified", "--exclude-standard"]);
         let but = but.iter().map(|path| excluded(path.trim_end_matches('/').as_ref()));
@@ -84,7 +84,7 @@ impl Scratch<'_> {
         Ok(files)
     }
 
-    /// Puts size and time of large files where their content would be, so that a change of them is still seen.
+    /// Adds size and time of large files in place of their content, so that a change of them still shows.
     pub(super) fn add_stand_ins(&self, large: &[Large]) -> Result<(), GitError> {
         let mut entries = Vec::new();
         for one in large {
@@ -100,7 +100,7 @@ impl Scratch<'_> {
         Ok(())
     }
 
-    /// Adds files that git ignores; says what was left out.
+    /// Adds ignored files; returns what was left out.
     pub(super) fn add_ignored(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
         let mut left_out = Vec::new();
         let mut listed = Vec::new();

@@ -1,5 +1,5 @@
-//! What stands in a worktree at a glance. However large its files are, a glance is quick: what would take long to read is
-//! known by its size and time.
+//! A quick look at a worktree, however large its files: a file that would take long to read is identified by size and
+//! time.
 
 use std::os::unix::{ffi::OsStringExt, fs::MetadataExt};
 
@@ -8,33 +8,33 @@ use super::{Objects, Scratch};
 
 /// A larger file is not read.
 const LARGEST_READ: u64 = 1024 * 1024;
-/// Of more than this, or of more files, none is read.
+/// Above this many bytes, or files, no file is read.
 const MOST_READ: u64 = 20 * 1024 * 1024;
 const MOST_FILES: usize = 2000;
 
-/// What stands in a worktree, while somebody may be writing there.
+/// The content of a worktree to which an agent may be writing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Present {
-    /// Names the content of everything present: a tree of git's, unless some of it was not read.
+    /// Identifies all present content: a git tree, unless some files were not read.
     pub mark: String,
-    /// Paths that are not as in `base`, committed or not.
+    /// Paths that differ from `base`, committed or not.
     pub changed: Vec<String>,
 }
 
-/// Reads what the worktree holds and how that differs from a commit, leaving nothing behind.
+/// Reads the content of the worktree and its difference from a commit, leaving no trace.
 pub fn present(worktree: &Path, base: &CommitId) -> Result<Present, GitError> {
     let scratch = Scratch::new(worktree, Objects::Throwaway)?;
     let tracked = Found::among(worktree, &touched(&scratch)?);
     let untracked = Found::among(worktree, &untracked(&scratch)?);
     let (none_of_all, none_of_new) = (tracked.is_too_much(), untracked.is_too_much());
-    // Known by size and time alone.
+    // Identified by size and time alone.
     let mut unread: Vec<&Outside> = Vec::new();
     unread.extend(untracked.unread(none_of_all || none_of_new));
     unread.extend(tracked.unread(none_of_all));
     if !none_of_all {
         let how = if none_of_new { "-u" } else { "-A" };
         let without = untracked.unread(false).filter(|_| !none_of_new).chain(tracked.unread(false));
-        // A file that goes away while it is looked at is not there.
+        // A file that disappears while liza looks at it counts as missing.
         let output = scratch
             .git("add")
             .args([how, "--sparse", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul"])
@@ -55,7 +55,7 @@ pub fn present(worktree: &Path, base: &CommitId) -> Result<Present, GitError> {
     Ok(Present { mark: mark(&scratch.write_tree()?, &unread), changed: changed.into_iter().collect() })
 }
 
-/// Tracked files whose size or time is not what the index knows. None of them is read for that.
+/// Tracked files whose size or time differs from the index. Reads none of them.
 fn touched(scratch: &Scratch<'_>) -> Result<Vec<u8>, GitError> {
     scratch.git("diff-files").args(["--name-only", "-z", "--no-renames", "--ignore-submodules=dirty"]).run()
 }
@@ -64,12 +64,12 @@ fn untracked(scratch: &Scratch<'_>) -> Result<Vec<u8>, GitError> {
     scratch.git("ls-files").args(["--others", "--exclude-standard", "-z"]).run()
 }
 
-/// A file with what is known of it without reading it.
+/// A file and what is known without reading it.
 #[derive(Debug, Clone)]
 struct Outside {
     path: OsString,
     size: u64,
-    /// Size, time and kind, in words; of one that is gone, none.
+    /// Size, time and kind as text; none if the file is gone.
     stat: String,
 }
 
@@ -79,7 +79,7 @@ impl Found {
     fn among(worktree: &Path, listing: &[u8]) -> Self {
         let files = records(listing).map(|path| {
             let meta = worktree.join(OsStr::from_bytes(path)).symlink_metadata().ok();
-            // A directory among them is a repository of its own, of which git takes the name of a commit.
+            // A directory here is a nested repository, of which git keeps only a commit id.
             let size = meta.as_ref().filter(|meta| meta.is_file()).map_or(0, std::fs::Metadata::len);
             let stat = meta.map_or(String::new(), |meta| {
                 format!("{} {} {} {}", meta.len(), meta.mtime(), meta.mtime_nsec(), meta.mode())
@@ -94,13 +94,13 @@ impl Found {
         self.0.len() > MOST_FILES || small.sum::<u64>() > MOST_READ
     }
 
-    /// Those that are not read: all of them, or the large ones.
+    /// The files that are not read: all, or the large ones.
     fn unread(&self, all: bool) -> impl Iterator<Item = &Outside> {
         self.0.iter().filter(move |file| all || file.size > LARGEST_READ)
     }
 }
 
-/// As git reads patterns from a file.
+/// In git's format for patterns in a file.
 fn everything_but<'a>(without: impl Iterator<Item = &'a Outside>) -> Vec<u8> {
     let mut patterns = b".\0".to_vec();
     for file in without {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_small_is_read_and_the_mark_is_its_tree() {
+    fn small_files_are_read_and_mark_is_the_tree() {
         let fixture = Fixture::new();
         let base = fixture.id("HEAD");
         write_in(&fixture.root, "new", "x");
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_is_known_by_its_size_and_time_and_is_not_read() {
+    fn large_file_is_marked_by_size_and_time() {
         let fixture = Fixture::new();
         fixture.write("big.bin", "x".repeat(2 * 1024 * 1024));
         fixture.commit("big");
         let base = fixture.id("HEAD");
         let clean = present(&fixture.root, &base).expect("a look");
         assert_eq!(clean.changed, Vec::<String>::new());
-        // Larger than anybody would wait for, or has room for: were it read, this test would not end.
+        // Larger than the disk: if it were read, this test would not end.
         let huge = fixture.root.join(":(top)huge *.bin");
         sparse(&huge, 1 << 42);
         write_in(&fixture.root, "small", "x");
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_files_none_is_read_and_all_are_known() {
+    fn too_many_files_are_marked_but_not_read() {
         let fixture = Fixture::new();
         let base = fixture.id("HEAD");
         for number in 0..=MOST_FILES {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_inside_without_a_commit_hides_nothing() {
+    fn nested_repository_without_commit_hides_nothing() {
         let fixture = Fixture::new();
         let base = fixture.id("HEAD");
         Fixture::git_in(&fixture.root, &["init", "-q", "fixture"]);

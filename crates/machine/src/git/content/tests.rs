@@ -43,7 +43,7 @@ fn every_kind_of_work_changes_the_fingerprint() {
 }
 
 #[test]
-fn a_change_in_the_same_instant_and_of_the_same_size_is_seen() {
+fn same_size_change_in_same_instant_is_seen() {
     let fixture = Fixture::new();
     let path = linked(&fixture);
     for round in 0..5 {
@@ -64,7 +64,7 @@ fn reading_leaves_index_objects_and_locks_alone() {
     let index = git_dir(&path).unwrap().join("index");
     let objects = || walkdir::WalkDir::new(fixture.root.join(".git/objects")).into_iter().count();
     let (bytes, count) = (fs::read(&index).unwrap(), objects());
-    // A lock somebody else holds neither stops us nor is taken from him.
+    // A lock of another process neither stops the read nor is removed by it.
     let lock = index.with_extension("lock");
     fs::write(&lock, "").unwrap();
     fingerprint(&path, &[]).unwrap();
@@ -75,7 +75,7 @@ fn reading_leaves_index_objects_and_locks_alone() {
 }
 
 #[test]
-fn without_an_index_the_files_are_read() {
+fn worktree_without_index_is_read() {
     let fixture = Fixture::new();
     let path = linked(&fixture);
     let before = fingerprint(&path, &[]).unwrap();
@@ -84,7 +84,7 @@ fn without_an_index_the_files_are_read() {
 }
 
 #[test]
-fn a_merge_in_progress_is_part_of_it() {
+fn merge_in_progress_changes_the_fingerprint() {
     let fixture = Fixture::new();
     let base = fixture.head();
     let other = fixture.branch("other", &base, &[("base.txt", "other\n")]);
@@ -99,7 +99,7 @@ fn a_merge_in_progress_is_part_of_it() {
 }
 
 #[test]
-fn status_tells_staged_changed_and_new_apart() {
+fn status_separates_staged_changed_and_new() {
     let fixture = Fixture::new();
     for name in ["staged", "both", "changed", "gone"] {
         fixture.write(name, "1\n");
@@ -126,7 +126,7 @@ fn status_tells_staged_changed_and_new_apart() {
 }
 
 #[test]
-fn a_snapshot_saves_everything_and_touches_nothing() {
+fn snapshot_saves_everything_and_changes_nothing() {
     let fixture = Fixture::new();
     let path = linked(&fixture);
     write_in(&path, "new", "unsaved\n");
@@ -141,7 +141,7 @@ fn a_snapshot_saves_everything_and_touches_nothing() {
     assert_eq!(status(&path, Filters::Run).unwrap(), before);
     assert_eq!(snapshot(&fixture.repo(), &path, "wip", &who, &[], &[]).unwrap(), saved, "again is the same");
 
-    // A nested repository without a commit cannot be added; the rest is saved all the same.
+    // A nested repository without a commit cannot be added; the rest is still saved.
     fs::create_dir(path.join("nested")).unwrap();
     Fixture::git_in(&path.join("nested"), &["init", "-q"]);
     let saved = snapshot(&fixture.repo(), &path, "wip", &who, &[], &[]).unwrap();
@@ -151,7 +151,7 @@ fn a_snapshot_saves_everything_and_touches_nothing() {
 }
 
 #[test]
-fn a_repository_path_with_a_colon_works() {
+fn repository_path_with_a_colon_works() {
     let fixture = Fixture::new();
     let odd = fixture.outside("a:b \"c");
     fs::rename(&fixture.root, &odd).unwrap();
@@ -161,7 +161,7 @@ fn a_repository_path_with_a_colon_works() {
 }
 
 #[test]
-fn a_submodule_that_moved_or_is_dirty_counts() {
+fn moved_or_dirty_submodule_counts() {
     let fixture = Fixture::new();
     let other = Fixture::new();
     let url = other.root.to_str().unwrap();
@@ -178,7 +178,7 @@ fn a_submodule_that_moved_or_is_dirty_counts() {
 }
 
 #[test]
-fn head_is_read_without_git_where_it_is_a_branch_or_a_commit() {
+fn head_is_read_without_git() {
     let fixture = Fixture::new();
     let worktree = linked(&fixture);
     for place in [fixture.root.as_path(), worktree.as_path()] {
@@ -187,7 +187,7 @@ fn head_is_read_without_git_where_it_is_a_branch_or_a_commit() {
     }
     Fixture::git_in(&worktree, &["checkout", "-q", "--detach"]);
     assert_eq!(head_by_files(&worktree).unwrap(), fixture.id("HEAD"));
-    // A ref of the worktree alone is git's to find.
+    // Only git resolves a ref of one worktree.
     Fixture::git_in(&worktree, &["update-ref", "refs/worktree/mine", "HEAD"]);
     Fixture::git_in(&worktree, &["symbolic-ref", "HEAD", "refs/worktree/mine"]);
     assert_eq!(head_by_files(&worktree), None);
@@ -195,7 +195,7 @@ fn head_is_read_without_git_where_it_is_a_branch_or_a_commit() {
 }
 
 #[test]
-fn marks_of_the_index_are_seen_without_git() {
+fn index_skip_marks_are_seen_without_git() {
     let fixture = Fixture::new();
     let index = fixture.root.join(".git/index");
     let tracked = fixture.git(&["ls-files"]).lines().next().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! What stands in the way of a merge, file by file: the three versions and where they disagree.
+//! The conflicts of a merge, file by file: the three versions and where they differ.
 
 use git2::{MergeFileInput, MergeFileOptions, Oid};
 
@@ -14,17 +14,17 @@ pub enum ConflictKind {
     /// One side changed what the other deleted.
     ModifyDelete,
     Binary,
-    /// The sides disagree on whether it is executable, or also changed that.
+    /// The sides disagree on whether it is executable, possibly beside its content.
     Mode,
     Symlink,
     Submodule,
     /// A side renamed it.
     Renamed,
-    /// Anything else, in git's words.
+    /// Any other conflict, in git's words.
     Other(String),
 }
 
-/// A place where the two sides disagree. Each text is whole lines; one of them may be empty.
+/// A place where the two sides differ. Each text is whole lines; one of them may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hunk {
     pub base: Vec<u8>,
@@ -34,7 +34,7 @@ pub struct Hunk {
     pub line: usize,
 }
 
-/// A stretch of a half-merged file.
+/// A part of a half-merged file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
     Merged(Vec<u8>),
@@ -46,7 +46,7 @@ pub enum Segment {
 pub struct ConflictFile {
     pub path: String,
     pub kind: ConflictKind,
-    /// The whole file in order; empty where there are no lines to compare.
+    /// The whole file in order; empty if there are no lines to compare.
     pub segments: Vec<Segment>,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Version {
 /// Base, ours and theirs of a path; any may be absent.
 pub(super) type Stages = BTreeMap<Vec<u8>, [Option<Version>; 3]>;
 
-/// What git said about some paths: its stable name for the kind of conflict.
+/// A message of git about some paths, with git's stable name for the kind of conflict.
 pub(super) struct Message {
     paths: Vec<Vec<u8>>,
     kind: String,
@@ -97,7 +97,7 @@ fn read_stage(record: &[u8]) -> Option<(&[u8], usize, Version)> {
     (1..=3).contains(&stage).then_some((&record[tab + 1..], stage, Version { mode, id }))
 }
 
-/// Reads records of the form `count`, that many paths, the kind, and text for people, which is not used.
+/// Reads records of the form `count`, that many paths, the kind, and a text for people, which is not used.
 pub(super) fn read_messages<'a>(mut records: impl Iterator<Item = &'a [u8]>) -> Vec<Message> {
     let mut messages = Vec::new();
     while let Some(count) =
@@ -111,7 +111,7 @@ pub(super) fn read_messages<'a>(mut records: impl Iterator<Item = &'a [u8]>) -> 
     messages
 }
 
-/// Puts together what is known of every conflicting path.
+/// Collects what is known of every conflicting path.
 pub(super) fn conflict_files(
     query: &Query,
     ours: &CommitId,
@@ -125,7 +125,7 @@ pub(super) fn conflict_files(
         let name = String::from_utf8_lossy(path).into_owned();
         let mut kind = said(messages, path).unwrap_or_else(|| kind_of(versions));
         if kind == ConflictKind::Content {
-            // Where a side has the file under another name, git tells only the new one.
+            // If a side has the file under another name, git reports only the new one.
             for (tree, version) in sides.iter().zip(&versions[1..]) {
                 let there = query.leaf_in_tree(tree, &name)?;
                 if there.map(|entry| entry.id()) != version.map(|version| version.id) {
@@ -157,7 +157,7 @@ pub(super) fn conflict_files(
     Ok(files)
 }
 
-/// The kind git named for a path, if it is more than a conflict of content.
+/// The kind that git named for a path, if it is more than a conflict of content.
 fn said(messages: &[Message], path: &[u8]) -> Option<ConflictKind> {
     let about = messages.iter().filter(|message| message.paths.iter().any(|named| named == path));
     let special = about.map(|message| message.kind.as_str()).find(|kind| {
@@ -193,10 +193,10 @@ fn kind_of(versions: &[Option<Version>; 3]) -> ConflictKind {
     }
 }
 
-/// Merges three texts line by line and cuts the result at its conflicts.
+/// Merges three texts line by line and splits the result at its conflicts.
 ///
-/// The markers are made longer than any run of their characters in the texts: a heading underlined with `=======` must
-/// not be taken for one.
+/// The markers are longer than any run of their characters in the texts: a heading underlined with `=======` must not
+/// count as a marker.
 pub(in crate::git) fn segments_of(
     base: &[u8],
     ours: &[u8],
@@ -205,7 +205,7 @@ pub(in crate::git) fn segments_of(
     let size = [base, ours, theirs].into_iter().map(longest_marker).max().unwrap_or(0).max(7) + 1;
     let size = u16::try_from(size)
         .map_err(|_| git2::Error::from_str("a line is one long run of marker characters"))?;
-    // The library is made ready by whatever opens something, and merging texts alone opens nothing.
+    // Opening a repository initializes libgit2; merging texts alone opens none.
     let _ready = git2::Config::new()?;
     let mut options = MergeFileOptions::new();
     options.style_diff3(true).marker_size(size).our_label("o").ancestor_label("b").their_label("t");

@@ -9,7 +9,7 @@ fn conflict(outcome: MergeTree) -> Vec<ConflictFile> {
 }
 
 #[test]
-fn a_clean_merge_gives_a_tree_and_touches_no_checkout() {
+fn clean_merge_gives_a_tree_without_a_checkout() {
     let fixture = Fixture::new();
     let base = fixture.head();
     let one = fixture.branch("one", &base, &[("a ä", "1\n")]);
@@ -28,7 +28,7 @@ fn a_clean_merge_gives_a_tree_and_touches_no_checkout() {
 }
 
 #[test]
-fn a_conflict_comes_with_its_hunks() {
+fn conflict_comes_with_its_hunks() {
     let fixture = Fixture::new();
     fixture.write("f ü.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
     let base = fixture.commit("nine");
@@ -44,9 +44,9 @@ fn a_conflict_comes_with_its_hunks() {
 }
 
 #[test]
-fn conflicts_that_are_not_about_lines_are_named() {
+fn conflicts_not_about_lines_are_named() {
     let fixture = Fixture::new();
-    // Texts of their own, or git would take one for the other's new name.
+    // Different texts, or git would take one file for a rename of the other.
     let text_of = |name: &str, third: &str| {
         let lines =
             (1..9).map(|number| if number == 3 { third.to_owned() } else { format!("{name} {number}") });
@@ -109,7 +109,7 @@ fn unrelated_or_missing_commits_are_errors() {
 }
 
 #[test]
-fn resolved_files_replace_the_conflicting_ones() {
+fn resolved_files_replace_conflicting_ones() {
     let fixture = Fixture::new();
     fixture.write("dir/run.sh", "1\n");
     make_executable(&fixture.root.join("dir/run.sh"));

@@ -1,6 +1,6 @@
 //! Which paths differ between two commits.
 //!
-//! A walk over the two trees, not a diff: no rename detection (a rename is a path gone and a path come, and both must
+//! Walks both trees, without a diff: no rename detection (a rename is one path removed and one added, and both must
 //! be in scope), and no setting or attribute can hide a path.
 
 use std::collections::BTreeSet;
@@ -43,19 +43,19 @@ pub enum ChangeStatus {
 
 #[derive(Debug)]
 pub struct ChangedPath {
-    /// Relative to the root. Bytes that are no UTF-8 are shown as U+FFFD, the directory they are in stays readable.
+    /// Relative to the root. Bytes that are not UTF-8 are shown as U+FFFD; the directory stays readable.
     pub path: String,
     pub status: ChangeStatus,
 }
 
-/// A path that is no directory, with the object behind it.
+/// A path that is not a directory, with its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Leaf {
     id: Oid,
     kind: EntryKind,
 }
 
-/// What has a name in a tree: a leaf, a directory, or neither.
+/// An entry of a tree: a leaf, a directory, or neither.
 type Node<'q> = (Option<Leaf>, Option<Tree<'q>>);
 
 impl Query {
@@ -102,7 +102,7 @@ impl Query {
         Ok((Some(Leaf { id: entry.id(), kind: EntryKind::of(entry.filemode()) }), None))
     }
 
-    /// What is at a path of a tree, if it is no directory.
+    /// The entry at a path of a tree, unless it is a directory.
     pub(in crate::git) fn leaf_in_tree(
         &self,
         tree: &CommitId,

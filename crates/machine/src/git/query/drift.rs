@@ -1,4 +1,4 @@
-//! How the lines of files moved between two commits, so that a remark about a line can be followed.
+//! How the lines of files moved between two commits, so that a finding about a line can be followed.
 
 use git2::{Diff, DiffFindOptions, DiffOptions, Patch};
 
@@ -6,22 +6,22 @@ use super::{Query, QueryError};
 use crate::board::CommitId;
 use crate::board::convergence::{Drift, FileDrift, Hunk};
 
-/// Kept in the log with the verdict it is for.
+/// Kept in the log with its verdict.
 const MOST_CHANGED: usize = 100;
-/// A file with more changes than this counts as rewritten from end to end.
+/// A file with more changes than this counts as completely rewritten.
 const MOST_HUNKS: usize = 300;
-/// Renames are looked for among so many files.
+/// Renames are searched among at most this many files.
 const RENAMES: usize = 200;
 /// More lines than any file has.
 const WHOLE: u32 = 1_000_000_000;
 
 impl Query {
-    /// What changed from one commit to another, line by line for the files that are named, renames followed.
+    /// The changes from one commit to another, line by line for the named files, following renames.
     pub fn drift(&self, from: &CommitId, to: &CommitId, about: &[&str]) -> Result<Drift, QueryError> {
         let failed = || QueryError::read(format!("the difference between {from} and {to}"));
         let (old, new) = (self.tree_object(from)?, self.tree_object(to)?);
         let mut options = DiffOptions::new();
-        // No attribute has a say in what counts as a line.
+        // No attribute decides what counts as a line.
         options.context_lines(0).interhunk_lines(0).force_text(true);
         let mut diff =
             self.objects.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).map_err(failed())?;
@@ -44,7 +44,7 @@ impl Query {
             }
             let gone = delta.status() == git2::Delta::Deleted;
             let hunks = if gone { Vec::new() } else { hunks(&diff, at).map_err(failed())? };
-            // What is new comes from nowhere, also if another file had its name before.
+            // A new file has no origin, even if another file had its name before.
             let from = if delta.status() == git2::Delta::Added { String::new() } else { before };
             drift.files.push(FileDrift { from, to: (!gone).then_some(now), hunks });
         }
@@ -54,7 +54,7 @@ impl Query {
 
 fn hunks(diff: &Diff<'_>, at: usize) -> Result<Vec<Hunk>, git2::Error> {
     let whole = || vec![Hunk { old_start: 1, old_lines: WHOLE, new_start: 1, new_lines: WHOLE }];
-    // What has no lines is another thing altogether as soon as it differs.
+    // A file without lines counts as replaced as soon as it differs.
     let Some(patch) = Patch::from_diff(diff, at)? else { return Ok(whole()) };
     let count = patch.num_hunks();
     if count > MOST_HUNKS {

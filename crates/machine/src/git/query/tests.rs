@@ -47,7 +47,7 @@ fn history_questions() {
 }
 
 #[test]
-fn every_changed_path_is_listed_whatever_attributes_say() {
+fn attributes_hide_no_changed_path() {
     let fixture = Fixture::new();
     fixture.write("dir/old.rs", "fn main() {}\n".repeat(20));
     fixture.write("becomes-dir", "x\n");
@@ -101,7 +101,7 @@ fn files_are_read_as_stored() {
 }
 
 #[test]
-fn reads_run_nothing_that_was_configured() {
+fn reads_run_no_configured_program() {
     let fixture = Fixture::new();
     let (program, mark) = fixture.canary();
     let run = program.to_str().unwrap();
@@ -146,7 +146,7 @@ fn reads_run_nothing_that_was_configured() {
 }
 
 #[test]
-fn an_unknown_extension_is_named() {
+fn unknown_extension_is_named() {
     let fixture = Fixture::new();
     fixture.git(&["config", "core.repositoryformatversion", "1"]);
     fixture.git(&["config", "extensions.tomorrow", "true"]);
@@ -155,7 +155,7 @@ fn an_unknown_extension_is_named() {
 }
 
 #[test]
-fn lines_are_followed_through_changes_and_renames_whatever_attributes_say() {
+fn lines_are_followed_through_renames() {
     use crate::board::convergence::Hunk;
     let fixture = Fixture::new();
     let body: String = (0..40).map(|number| format!("line {number}\n")).collect();

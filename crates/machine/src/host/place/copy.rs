@@ -12,11 +12,11 @@ use rustix::io::Errno;
 use super::{DIRECTORY, Place, entries, open_directory};
 use crate::host::progress::Progress;
 
-/// So many levels keep their handles; above them a directory is opened again from below.
+/// This many levels keep their handles; directories above them are opened again from below.
 const OPEN_LEVELS: usize = 64;
 
 struct Level {
-    /// From and to; closed while the work is far below.
+    /// Source and target; closed while the work is far below.
     open: Option<(OwnedFd, OwnedFd)>,
     stat: Stat,
     to_stat: Stat,
@@ -78,7 +78,7 @@ impl Level {
     }
 }
 
-/// Leaves the lowest level; opens the one above again from it if that was closed.
+/// Leaves the lowest level; reopens the one above from it if that was closed.
 fn climb(stack: &mut Vec<Level>) -> io::Result<()> {
     let Some(done) = stack.pop() else { return Ok(()) };
     let Some(above) = stack.last_mut().filter(|above| above.open.is_none()) else { return Ok(()) };
@@ -95,7 +95,7 @@ fn climb(stack: &mut Vec<Level>) -> io::Result<()> {
     Ok(())
 }
 
-/// Rights and times, once everything is in it.
+/// Sets permissions and times, once the content is complete.
 fn finish(target: &OwnedFd, stat: &Stat) -> io::Result<()> {
     rustix::fs::fchmod(target, Mode::from_raw_mode(stat.st_mode))?;
     Ok(rustix::fs::futimens(target, &times(stat))?)
@@ -109,7 +109,7 @@ fn times(stat: &Stat) -> Timestamps {
     }
 }
 
-/// Copies anything but a directory. Sockets and devices hold nothing that is worth keeping, and are left out.
+/// Copies anything but a directory. Sockets and devices hold no data and are left out.
 fn copy_one(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr, stat: &Stat) -> io::Result<()> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Symlink => {
@@ -131,7 +131,7 @@ fn copy_one(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr, stat: &St
     }
 }
 
-/// Copies what is written in a file; a hole costs nothing on either side.
+/// Copies the data of a file; a hole costs nothing on either side.
 fn copy_data(source: &OwnedFd, target: &OwnedFd, length: u64) -> io::Result<()> {
     rustix::fs::ftruncate(target, length)?;
     let (mut reader, mut writer) = (File::from(source.try_clone()?), File::from(target.try_clone()?));
@@ -139,7 +139,7 @@ fn copy_data(source: &OwnedFd, target: &OwnedFd, length: u64) -> io::Result<()> 
     while at < length {
         let (start, end) = match rustix::fs::seek(source, SeekFrom::Data(at)) {
             Ok(start) => (start, rustix::fs::seek(source, SeekFrom::Hole(start))?),
-            // Nothing but a hole is left.
+            // Only a hole is left.
             Err(Errno::NXIO) => return Ok(()),
             Err(Errno::INVAL) => (at, length),
             Err(error) => return Err(error.into()),

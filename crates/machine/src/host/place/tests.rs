@@ -7,7 +7,7 @@ fn place(base: &Path, name: &str) -> Place {
     Place::at(base, &base.join(name)).expect("a place")
 }
 
-/// `count` directories, each in the one before; the last holds a file. Made with handles: no path is that long.
+/// `count` directories, each inside the previous one; the last holds a file. Made with handles: no path is that long.
 fn nested(top: &Path, count: usize) {
     fs::create_dir(top).expect("a directory");
     let mut here = rustix::fs::open(top, DIRECTORY, Mode::empty()).expect("a handle");
@@ -62,7 +62,7 @@ fn links_are_deleted_and_never_followed() {
 }
 
 #[test]
-fn directories_without_rights_are_deleted() {
+fn unreadable_directories_are_deleted() {
     let dir = tempfile::tempdir().expect("a directory");
     let deep = dir.path().join("tree/a/b/c");
     fs::create_dir_all(&deep).expect("a directory");
@@ -75,7 +75,7 @@ fn directories_without_rights_are_deleted() {
 }
 
 #[test]
-fn a_copy_keeps_links_rights_times_and_holes() {
+fn copy_keeps_links_modes_times_and_holes() {
     let dir = tempfile::tempdir().expect("a directory");
     let tree = dir.path().join("tree");
     fs::create_dir_all(tree.join("sub")).expect("a directory");
@@ -96,7 +96,7 @@ fn a_copy_keeps_links_rights_times_and_holes() {
 }
 
 #[test]
-fn a_move_replaces_nothing() {
+fn move_replaces_nothing() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::create_dir(dir.path().join("one")).expect("a directory");
     fs::create_dir(dir.path().join("two")).expect("a directory");
@@ -107,7 +107,7 @@ fn a_move_replaces_nothing() {
 
 /// Needs two file systems: the temporary directory and memory.
 #[test]
-fn a_move_to_another_file_system_copies() {
+fn move_across_file_systems_copies() {
     let dir = tempfile::tempdir().expect("a directory");
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
         return;

@@ -1,5 +1,5 @@
-//! The Agent Client Protocol as `acpx` prints it: every message of client and agent, one per line. Tokens come with the answer
-//! to the prompt; some agents tell those of the last answer of the model alone.
+//! The Agent Client Protocol as `acpx` prints it: every message of client and agent, one per line. Tokens come with
+//! the answer to the prompt; some agents report only those of the model's last answer.
 
 use super::Reading;
 use super::fields::{at, count, money, object, text};
@@ -23,8 +23,8 @@ impl Reading for Acp {
             let more = text(&message, &["error", "data", "details"]);
             usage.failed(Some(more.unwrap_or(why)));
         }
-        if let Some(told) = at(&message, &["result", "usage"]) {
-            let of = |key: &str| count(told, &[key]).unwrap_or(0);
+        if let Some(reported) = at(&message, &["result", "usage"]) {
+            let of = |key: &str| count(reported, &[key]).unwrap_or(0);
             Tokens {
                 input: of("inputTokens") + of("cachedWriteTokens"),
                 output: of("outputTokens") + of("thoughtTokens"),
@@ -69,7 +69,7 @@ mod tests {
     use crate::policy::provider::OutputFormat;
 
     #[test]
-    fn updates_of_a_session_are_counted_once() {
+    fn session_updates_are_counted_once() {
         let output = r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"ses_1","configOptions":[]}}
 {"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"ses_1","prompt":[{"type":"text","text":"Do it."}]}}
 {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"ses_1","update":{"sessionUpdate":"tool_call","toolCallId":"call_2","title":"bash","kind":"execute","status":"pending","rawInput":{}}}}

@@ -1,4 +1,4 @@
-//! Aider: text for people. After each answer it writes a line about its tokens, rounded.
+//! Aider: text for people. After each answer it prints a line about its tokens, rounded.
 
 use super::Reading;
 use crate::provider::usage::Usage;
@@ -26,7 +26,7 @@ impl Reading for Aider {
             }
             usage.input_tokens += super::fields::fresh(sent, cached);
             usage.cached_tokens += cached.min(sent);
-            // The cost of the session grows; that of a message is only the last step of it.
+            // The cost of the session accumulates; that of a message is only its last step.
             let dollars = |what: &str| {
                 cost.split(',').find_map(|part| {
                     let part = part.trim().trim_end_matches('.').strip_suffix(what)?;
@@ -41,7 +41,7 @@ impl Reading for Aider {
                 usage.cost_usd = Some(session);
             }
         } else if line.starts_with("Applied edit to ") {
-            // It does not say what the edit was.
+            // It does not report the content of the edit.
             usage.called("edit", None);
         } else if line.starts_with("litellm.") && line.contains("Error") {
             usage.failed(Some(line));
@@ -67,7 +67,7 @@ mod tests {
     use crate::policy::provider::OutputFormat;
 
     #[test]
-    fn its_reports_are_added_up() {
+    fn aider_reports_are_added_up() {
         let output = "Aider v0.86.2\nModel: sonnet with diff edit format\nGit repo: ../.git with 12 files\n\nI change it.\n\n\
             Tokens: 9.2k sent, 1.1k cache write, 8k cache hit, 345 received. Cost: $0.0123 message, $0.0123 session.\n\
             Applied edit to src/a.rs\nApplied edit to src/b.rs\nCommit 1a2b3c4 feat: it\n\

@@ -1,7 +1,7 @@
-//! Claude Code's stream-json, and Qwen's, which has the same shape with other arithmetic.
+//! Claude Code's stream-json, and Qwen's, which has the same shape but counts differently.
 //!
-//! A message comes once for each of its parts, every time with the tokens of the whole so far; the result at the end has
-//! the sums of the session.
+//! A message comes once for each of its parts, every time with the tokens of the whole message so far; the result at
+//! the end has the sums of the session.
 
 use serde_json::Value;
 
@@ -12,14 +12,14 @@ use crate::provider::usage::{Tokens, Usage};
 
 #[derive(Debug, Default)]
 pub struct Claude {
-    /// Whether `input_tokens` holds what was read from a cache as well.
+    /// Whether `input_tokens` includes tokens read from a cache.
     cached_within_input: bool,
     messages: Messages,
     calls: Seen,
     answers: Seen,
     /// How many results came so far.
     results: usize,
-    /// When a limit that was reached ends, in seconds since 1970.
+    /// When a reached limit resets, in seconds since 1970.
     resets: Option<u64>,
 }
 
@@ -44,9 +44,9 @@ impl Claude {
 
     fn message(&mut self, event: &Value, usage: &mut Usage) {
         let Some(message) = event.get("message") else { return };
-        let tokens = at(message, &["usage"]).map(|told| self.tokens(told)).unwrap_or_default();
-        let new = self.messages.told(text(message, &["id"]), tokens, usage);
-        // An agent of the agent has turns of its own, which nobody limits.
+        let tokens = at(message, &["usage"]).map(|reported| self.tokens(reported)).unwrap_or_default();
+        let new = self.messages.add_report(text(message, &["id"]), tokens, usage);
+        // A subagent has its own turns, which have no limit.
         if new && text(event, &["parent_tool_use_id"]).is_none() {
             usage.turns += 1;
         }
@@ -57,7 +57,7 @@ impl Claude {
         }
     }
 
-    /// What came back from tools.
+    /// Results of tools.
     fn answers(&mut self, event: &Value, usage: &mut Usage) {
         for part in list(event, &["message", "content"]) {
             let failed = at(part, &["is_error"]) == Some(&Value::Bool(true));
@@ -71,14 +71,14 @@ impl Claude {
     }
 
     fn result(&mut self, event: &Value, usage: &mut Usage) {
-        // Where sums are those of the thread, so may be this.
+        // If the sums are those of the thread, this may be too.
         let of_thread = self.cached_within_input && usage.former.is_some();
         if let Some(turns) = count(event, &["num_turns"]).filter(|turns| *turns > 0 && !of_thread) {
             usage.turns = turns;
         }
-        let of_session = at(event, &["usage"]).map(|told| self.tokens(told)).unwrap_or_default();
-        // The figures by model hold those of helpers as well, which `usage` leaves out. In a resumed session they are sums of
-        // the whole thread; newer versions say beside them what came since the last result.
+        let of_session = at(event, &["usage"]).map(|reported| self.tokens(reported)).unwrap_or_default();
+        // The figures by model include those of subagents, which `usage` leaves out. In a resumed session they are
+        // sums of the whole thread; newer versions also report what came since the last result.
         let since = by_model(event, "model_usage_since_last_result");
         let whole = by_model(event, "modelUsage");
         let sum = [since, whole, of_session].into_iter().find(|sum| !sum.is_none()).unwrap_or_default();
@@ -98,7 +98,7 @@ impl Claude {
             usage.capped = true;
         } else if subtype.starts_with("error") || at(event, &["is_error"]) == Some(&Value::Bool(true)) {
             let why = text(event, &["result"]).or_else(|| text(event, &["error", "message"]));
-            // Its words name the reset by the hour alone.
+            // The text names only the hour of the reset.
             let resets = self.resets.map(|at| format!(" (resets at {at})")).unwrap_or_default();
             let why = why.or(Some(subtype)).filter(|why| !why.is_empty()).map(|why| format!("{why}{resets}"));
             usage.failed(why.as_deref());
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_result_has_the_last_word() {
+    fn result_overrides_earlier_figures() {
         let result = r#"{"type":"result","subtype":"success","is_error":false,"duration_ms":8123,"num_turns":3,"result":"Done.","session_id":"5f0c2a4e","total_cost_usd":0.0875,"usage":{"input_tokens":10,"cache_creation_input_tokens":5500,"cache_read_input_tokens":27200,"output_tokens":180}}"#;
         let used = measured(OutputFormat::ClaudeStream, &format!("{CLAUDE}{result}"), None);
         assert_eq!((used.turns, used.input_tokens, used.output_tokens), (3, 5510, 180));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_call_is_counted_once_for_each_time() {
+    fn repeated_call_is_counted_each_time() {
         let call = |id: u32, command: &str| {
             format!(
                 r#"{{"type":"assistant","message":{{"id":"msg_{id}","role":"assistant","content":[{{"type":"tool_use","id":"t{id}","name":"Bash","input":{{"command":"{command}"}}}}]}},"parent_tool_use_id":null}}
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_and_limits_are_told_apart() {
+    fn failures_and_limits_are_distinguished() {
         let failed = r#"{"type":"result","subtype":"success","is_error":true,"num_turns":1,"result":"API Error: 529 overloaded"}"#;
         let used = measured(OutputFormat::ClaudeStream, failed, None);
         assert_eq!((used.errors, used.last_error.as_deref()), (1, Some("API Error: 529 overloaded")));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn qwen_counts_what_it_read_from_a_cache_as_input() {
+    fn qwen_input_includes_cache_reads() {
         let output = r#"{"type":"system","subtype":"init","uuid":"u","session_id":"q-1","cwd":"/r","tools":[],"model":"qwen3-coder-plus","permission_mode":"yolo"}
 {"type":"assistant","uuid":"a1","session_id":"q-1","parent_tool_use_id":null,"message":{"id":"a1","type":"message","role":"assistant","content":[{"type":"tool_use","id":"c1","name":"run_shell_command","input":{"command":"liza status"}}],"usage":{"input_tokens":9000,"output_tokens":50,"cache_read_input_tokens":8000,"total_tokens":9050}}}
 {"type":"user","session_id":"q-1","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","is_error":false,"content":"ok"}]}}

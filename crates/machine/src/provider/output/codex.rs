@@ -1,5 +1,5 @@
-//! Codex: one JSON object per line. What it calls a turn is the whole session; its tokens come at the end and are those of
-//! the whole thread, so a later figure stands for the former ones.
+//! Codex: one JSON object per line. What it calls a turn is the whole session; its tokens come at the end and are
+//! those of the whole thread, so a later figure replaces the earlier ones.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ impl Codex {
         let kind = text(item, &["type"]).or_else(|| text(item, &["item_type"])).unwrap_or_default();
         let (tool, arguments) = match kind {
             "command_execution" => ("shell".to_owned(), at(item, &["command"])),
-            // It names files but not what was written: two changes of one file are not known apart.
+            // It names files but not what was written: two changes of one file cannot be distinguished.
             "file_change" => (kind.to_owned(), None),
             "web_search" => (kind.to_owned(), at(item, &["query"])),
             "mcp_tool_call" => {
@@ -28,7 +28,7 @@ impl Codex {
                 (format!("{}.{}", name("server"), name("tool")), at(item, &["arguments"]))
             }
             "agent_message" | "reasoning" => return self.turns.model(usage),
-            // An item is a warning, such as that of a model it does not know; what ends a turn is an event of its own.
+            // As an item it is a warning, such as about an unknown model; what ends a turn is a separate event.
             _ => return,
         };
         if self.items.first(text(item, &["id"])) {
@@ -56,7 +56,7 @@ impl Reading for Codex {
             "turn.completed" => {
                 let of = |key: &str| count(&event, &["usage", key]).unwrap_or(0);
                 let cached = of("cached_input_tokens");
-                // Output holds the tokens of reasoning already.
+                // Output already includes the tokens of reasoning.
                 let tokens =
                     Tokens { input: fresh(of("input_tokens"), cached), output: of("output_tokens"), cached };
                 tokens.replace_of_thread(usage);
@@ -64,7 +64,7 @@ impl Reading for Codex {
             "error" => usage.failed(text(&event, &["message"])),
             "turn.failed" => {
                 let why = text(&event, &["error", "message"]);
-                // It repeats the error that ended it.
+                // It repeats the error that ended the turn.
                 if why.is_none() || why != usage.last_error.as_deref() {
                     usage.failed(why);
                 }
@@ -80,7 +80,7 @@ mod tests {
     use crate::policy::provider::OutputFormat;
 
     #[test]
-    fn a_session_is_read_from_beginning_to_end() {
+    fn session_is_read_from_start_to_end() {
         let output = r#"{"type":"thread.started","thread_id":"0199a213-81c0-7800-8aa1-bbab2a035a53"}
 {"type":"turn.started"}
 {"type":"item.completed","item":{"id":"item_0","type":"reasoning","text":"**Looking**"}}
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!((used.turns, used.tool_calls, used.errors), (4, 4, 0));
         assert_eq!((used.input_tokens, used.output_tokens, used.cached_tokens), (315, 122, 24_448));
         assert_eq!(used.last_tool.as_deref(), Some("liza.task_submit"));
-        assert_eq!((used.last_call.as_deref(), used.failed_calls), (None, 1), "it told no arguments");
+        assert_eq!((used.last_call.as_deref(), used.failed_calls), (None, 1), "it reported no arguments");
         assert_eq!(used.session.as_deref(), Some("0199a213-81c0-7800-8aa1-bbab2a035a53"));
         let resumed = format!(
             "{output}{}",
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_command_is_known_and_two_edits_of_a_file_are_not_one() {
+    fn repeated_command_counts_but_edits_do_not() {
         let item = |id: u32, item: &str| {
             format!("{{\"type\":\"item.completed\",\"item\":{{\"id\":\"item_{id}\",{item}}}}}\n")
         };
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_and_the_failure_it_causes_are_one() {
+    fn error_and_its_failure_count_once() {
         let output = r#"{"type":"error","message":"unexpected status 401 Unauthorized"}
 {"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized"}}"#;
         let used = measured(OutputFormat::CodexJsonl, output, None);

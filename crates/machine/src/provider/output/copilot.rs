@@ -1,5 +1,5 @@
-//! Copilot: events on standard output, tokens in a file of their own. The events name the tokens of answers only, so
-//! until the file is there the input is not known.
+//! Copilot: events on standard output, tokens in a separate file. The events report only the tokens of answers, so
+//! without the file the input is unknown.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ impl Reading for Copilot {
                 usage.by_model(text(data, &["model"]));
                 let output = count(data, &["outputTokens"]).unwrap_or(0);
                 let tokens = Tokens { output, ..Tokens::default() };
-                if self.messages.told(text(data, &["messageId"]), tokens, usage) {
+                if self.messages.add_report(text(data, &["messageId"]), tokens, usage) {
                     usage.turns += 1;
                 }
             }
@@ -76,7 +76,7 @@ mod tests {
 "#;
 
     #[test]
-    fn events_tell_what_was_done_and_the_file_what_it_took() {
+    fn events_and_usage_file_are_combined() {
         let used = measured(OutputFormat::CopilotJson, OUTPUT, None);
         assert_eq!((used.turns, used.tool_calls, used.errors), (2, 1, 0));
         assert_eq!((used.input_tokens, used.output_tokens), (0, 100));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn its_errors_are_named() {
+    fn copilot_errors_are_named() {
         let failed = r#"{"type":"session.error","data":{"errorType":"authentication","message":"No authentication information found."}}"#;
         let used = measured(OutputFormat::CopilotJson, failed, None);
         assert_eq!(

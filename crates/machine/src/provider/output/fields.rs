@@ -1,4 +1,4 @@
-//! Reading JSON of others: what is missing or of another kind counts as not said.
+//! Reading other programs' JSON: a missing field, or one of another type, counts as absent.
 
 use serde_json::Value;
 
@@ -6,16 +6,16 @@ use crate::text::clipped;
 
 use super::super::usage::Usage;
 
-/// No provider's counter gets near; a greater figure is nonsense and would only spoil sums.
+/// No real counter gets near this; a larger figure is nonsense and would only spoil sums.
 const LARGEST_COUNT: u64 = 1 << 40;
 
 const LONGEST_NAME: usize = 120;
 const LONGEST_ERROR: usize = 400;
 
-/// 64 bits: two different calls that follow each other do not share them by chance.
+/// 64 bits: two different consecutive calls do not share them by chance.
 const DIGEST_LENGTH: usize = 16;
 
-/// An object on a line of its own.
+/// A JSON object on a line.
 pub fn object(line: &[u8]) -> Option<Value> {
     line.starts_with(b"{").then(|| serde_json::from_slice(line).ok()).flatten()
 }
@@ -47,14 +47,14 @@ pub fn fresh(input: u64, cached: u64) -> u64 {
     if cached <= input { input - cached } else { input }
 }
 
-/// The tool and a digest of its arguments: they may hold what nobody else is to read.
+/// The tool and a digest of its arguments, which may be confidential.
 fn call_name(tool: &str, arguments: &Value) -> String {
     let digest = blake3::hash(arguments.to_string().as_bytes()).to_hex();
     format!("{}#{}", clipped(tool, LONGEST_NAME), &digest[..DIGEST_LENGTH])
 }
 
 impl Usage {
-    /// A call of a tool. Without everything that makes it this call and no other, nobody can say that it was repeated.
+    /// A call of a tool. Without its arguments, liza cannot know whether the call was repeated.
     pub(super) fn called(&mut self, tool: &str, arguments: Option<&Value>) {
         self.tool_calls += 1;
         self.last_tool = Some(clipped(tool, LONGEST_NAME).into_owned());
@@ -67,7 +67,7 @@ impl Usage {
         self.last_call = call;
     }
 
-    /// A call that came back with a failure, and what it said.
+    /// A call that failed, and its message.
     pub(super) fn call_failed(&mut self, said: Option<&str>) {
         self.failed_calls += 1;
         self.last_failure = said.map(|said| clipped(said.trim(), LONGEST_ERROR).into_owned());
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_call_is_known_again_and_tells_nothing_of_its_arguments() {
+    fn repeated_call_is_recognized_without_arguments() {
         let mut usage = Usage::default();
         let (one, other) = (json!({"command": "echo hunter2"}), json!({"command": "echo hunter3"}));
         let mut counts = Vec::new();

@@ -1,4 +1,4 @@
-//! Gemini's stream-json. Tokens come with the result only, summed over the session and over its models.
+//! Gemini's stream-json. Tokens come with the result only, summed over the session and its models.
 
 use super::Reading;
 use super::fields::{at, count, fresh, object, text};
@@ -49,7 +49,7 @@ impl Reading for Gemini {
                 let (input, cached) = (of("input_tokens"), of("cached"));
                 let tokens = Tokens {
                     input: count(stats, &["input"]).unwrap_or_else(|| fresh(input, cached)),
-                    // Thoughts are in the total alone.
+                    // Tokens of thoughts are only in the total.
                     output: of("output_tokens").max(of("total_tokens").saturating_sub(input)),
                     cached,
                 };
@@ -66,7 +66,7 @@ mod tests {
     use crate::policy::provider::OutputFormat;
 
     #[test]
-    fn a_session_is_read_from_beginning_to_end() {
+    fn session_is_read_from_start_to_end() {
         let output = r#"{"type":"init","timestamp":"2026-10-01T10:00:00.000Z","session_id":"b1c9","model":"gemini-3-pro"}
 {"type":"message","timestamp":"…","role":"user","content":"Do it."}
 {"type":"message","timestamp":"…","role":"assistant","content":"I will ","delta":true}

@@ -1,4 +1,4 @@
-//! Kimi: messages by role, one per line. It tells nothing about tokens.
+//! Kimi: messages by role, one per line. It does not report tokens.
 
 use super::Reading;
 use super::fields::{at, list, object, text};

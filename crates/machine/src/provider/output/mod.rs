@@ -1,4 +1,4 @@
-//! What each kind of output tells: one small reader each. Whatever they do not know, they pass over.
+//! One small reader for each kind of output. Readers skip what they do not know.
 
 mod acp;
 mod aider;
@@ -25,7 +25,7 @@ pub trait Reading: Debug + Send {
     /// A line without its end, not empty.
     fn line(&mut self, line: &[u8], usage: &mut Usage);
 
-    /// What the program wrote to the file it was given for that.
+    /// The content of the file that the program was given for its usage.
     fn usage_file(&mut self, _bytes: &[u8], _usage: &mut Usage) {}
 }
 
@@ -45,7 +45,7 @@ pub fn reader(format: OutputFormat) -> Box<dyn Reading> {
     }
 }
 
-/// Tells nothing.
+/// Reports nothing.
 #[derive(Debug)]
 struct Text;
 
@@ -53,7 +53,7 @@ impl Reading for Text {
     fn line(&mut self, _line: &[u8], _usage: &mut Usage) {}
 }
 
-/// For tests: a whole output, and what it comes to.
+/// For tests: reads a whole output and returns its usage.
 #[cfg(test)]
 fn measured(format: OutputFormat, output: &str, usage_file: Option<&str>) -> Usage {
     use crate::policy::provider::ProviderEntry;

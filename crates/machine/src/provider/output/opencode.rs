@@ -1,4 +1,4 @@
-//! OpenCode: one JSON object per line. Tokens and costs come with every step and are those of that step alone.
+//! OpenCode: one JSON object per line. Tokens and costs come with every step, for that step alone.
 
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ impl Reading for Opencode {
                 let of = |path: &[&str]| count(&event, &[&["part", "tokens"], path].concat()).unwrap_or(0);
                 let (input, output, reasoning) = (of(&["input"]), of(&["output"]), of(&["reasoning"]));
                 let (cached, written) = (of(&["cache", "read"]), of(&["cache", "write"]));
-                // Some versions count reasoning within output; the total tells.
+                // Some versions count reasoning within output; the total shows whether.
                 let within = of(&["total"]) == input + output + cached + written;
                 Tokens {
                     input: input + written,

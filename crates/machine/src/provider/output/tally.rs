@@ -4,17 +4,17 @@ use std::collections::VecDeque;
 
 use super::super::usage::{Tokens, Usage};
 
-/// Reports of one thing come close together; so many things are remembered.
+/// Reports of one thing come close together; this many things are remembered.
 const REMEMBERED: usize = 128;
 
-/// Which ids came lately.
+/// The ids that came recently.
 #[derive(Debug, Default)]
 pub struct Seen {
     ids: VecDeque<String>,
 }
 
 impl Seen {
-    /// Whether this one is new. One without an id always is.
+    /// Whether this id is new. A missing id always counts as new.
     pub fn first(&mut self, id: Option<&str>) -> bool {
         let Some(id) = id else { return true };
         if self.ids.iter().any(|known| known == id) {
@@ -29,7 +29,7 @@ impl Seen {
 }
 
 impl Tokens {
-    /// What came on top of the former figure of the same thread. One that is smaller is no sum of the thread.
+    /// The increase over the former figure of the same thread. A smaller figure is not a sum of the thread.
     fn beyond(self, former: Self) -> Self {
         let grown =
             self.input >= former.input && self.output >= former.output && self.cached >= former.cached;
@@ -43,7 +43,7 @@ impl Tokens {
         }
     }
 
-    /// The same for counters of a whole thread, which go on where a former session ended.
+    /// The same for counters of a whole thread, which continue where a former session ended.
     pub fn replace_of_thread(self, usage: &mut Usage) {
         if self.is_none() {
             return;
@@ -66,7 +66,7 @@ impl Tokens {
         usage.cached_tokens += self.cached;
     }
 
-    /// For counters that grow: a later one stands for all before, if it says anything.
+    /// For counters that grow: a later non-zero figure replaces the earlier ones.
     pub fn replace(self, usage: &mut Usage) {
         if !self.is_none() {
             usage.input_tokens = self.input;
@@ -76,15 +76,15 @@ impl Tokens {
     }
 }
 
-/// Messages whose tokens are told again with every part of them.
+/// Messages whose tokens are reported again with every part of them.
 #[derive(Debug, Default)]
 pub struct Messages {
     known: VecDeque<(String, Tokens)>,
 }
 
 impl Messages {
-    /// Adds what is new; says whether the message is.
-    pub fn told(&mut self, id: Option<&str>, tokens: Tokens, usage: &mut Usage) -> bool {
+    /// Adds what is new; returns whether the message is new.
+    pub fn add_report(&mut self, id: Option<&str>, tokens: Tokens, usage: &mut Usage) -> bool {
         let Some(id) = id else {
             tokens.add_to(usage);
             return true;
@@ -112,7 +112,7 @@ impl Messages {
     }
 }
 
-/// Whether the model is answering: what it says and calls until a tool answers it is one turn.
+/// Whether the model is answering: everything it says and calls until a tool answers is one turn.
 #[derive(Debug, Default)]
 pub struct Turns {
     answering: bool,

@@ -1,4 +1,5 @@
-//! Mistral Vibe: entries of its session, one per line. A tool's call and its result are one entry. It tells nothing about tokens.
+//! Mistral Vibe: entries of its session, one per line. A tool's call and its result are one entry. It does not report
+//! tokens.
 
 use serde_json::Value;
 
@@ -43,7 +44,7 @@ mod tests {
     use crate::policy::provider::OutputFormat;
 
     #[test]
-    fn an_effect_is_a_call_with_its_result() {
+    fn effect_is_a_call_with_its_result() {
         let output = r#"{"id":"user-1","sessionId":"5c47465f","type":"message","role":"user","content":[{"type":"text","text":"Do it."}]}
 {"id":"effect-1","sessionId":"5c47465f","type":"effect","title":"file_system.bash","detail":{"toolName":"file_system.bash","kind":"shell","input":{"command":"ls /none"}},"state":{"status":"completed","outputText":"ls: no such file","display":{"success":false}}}
 {"id":"effect-2","sessionId":"5c47465f","type":"effect","title":"file_system.bash","detail":{"toolName":"file_system.bash","kind":"shell","input":{"command":"ls"}},"state":{"status":"completed","outputText":"a","display":{"success":true}}}

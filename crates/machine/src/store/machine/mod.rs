@@ -1,5 +1,5 @@
-//! What belongs to this machine and not to the board: worktrees, files of runs, tokens, gates, what was removed, and the
-//! locks of processes. It would stay here if the board were kept elsewhere.
+//! What belongs to this machine and not to the board: worktrees, files of runs, tokens, gates, the trash, and
+//! the locks of processes. It would stay here if the board were kept elsewhere.
 
 mod runners;
 
@@ -23,14 +23,14 @@ use super::handle::patience_or;
 use super::layout::WORKTREES;
 use super::lock::SideLock;
 
-/// Locks of which there is one each.
+/// Locks that exist once per machine.
 const WORKTREES_LOCK: &str = "worktree.lock";
 const MERGE_LOCK: &str = "merge.lock";
 const WATCH_LOCK: &str = "watch.lock";
 const OVERSIGHT_LOCK: &str = "oversight.lock";
 pub(super) const LOCKS: [&str; 4] = [WORKTREES_LOCK, MERGE_LOCK, WATCH_LOCK, OVERSIGHT_LOCK];
 
-/// Making a worktree of a large repository takes its time; others wait that long.
+/// Making a worktree of a large repository takes long; other processes wait up to this time.
 const WORKTREE_PATIENCE: Duration = Duration::from_secs(300);
 const LARGEST_ASK: u64 = 4096;
 const LARGEST_GIT_SETTINGS: u64 = 16 * 1024 * 1024;
@@ -49,7 +49,7 @@ impl Machine {
         Self { worktrees: root.join(WORKTREES), trash: home.join("trash"), home }
     }
 
-    /// The directory of all of it. It names this machine's part of a board to processes that hold gates.
+    /// The directory of all these files. Processes that run gates name this machine's part of a board by it.
     pub fn home(&self) -> &Path {
         &self.home
     }
@@ -68,14 +68,14 @@ impl Machine {
         beside(&self.home.join(name))
     }
 
-    /// The file of this machine that a record names by its path from the root; none if it lies elsewhere.
+    /// The file of this machine that a record names by its path from the root; none if it is outside.
     pub fn file_at(&self, path: PathBuf) -> Option<PathBuf> {
         let below = path.strip_prefix(&self.home).ok()?;
         let plain = below.components().all(|part| matches!(part, Component::Normal(_)));
         (plain && below != Path::new("")).then_some(path)
     }
 
-    /// Every file and directory with the rights it has; links are not followed, the trash is not entered.
+    /// Every file and directory with its permissions; links are not followed, the trash is skipped.
     pub fn files(&self) -> Vec<(PathBuf, Metadata)> {
         walkdir::WalkDir::new(&self.home)
             .into_iter()
@@ -86,7 +86,8 @@ impl Machine {
             .collect()
     }
 
-    /// Links, pipes and the like where a file or a directory of this machine should be, and which of the two.
+    /// Links, pipes and the like at the path of a file or directory of this machine, and which of the two
+    /// belongs there.
     pub fn odd_files(&self) -> Vec<(PathBuf, &'static str)> {
         let files = LOCKS.map(|name| (self.home.join(name), "file"));
         let dirs = self.directories().into_iter().chain([self.observations(), self.worktrees.clone()]);
@@ -95,14 +96,14 @@ impl Machine {
     }
 }
 
-/// Settings of git that a person accepted.
+/// Git settings that a person accepted.
 impl Machine {
     fn git_settings_file(&self, name: &str) -> Option<PathBuf> {
         let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         plain.then(|| self.home.join("git").join(format!("{name}.json")))
     }
 
-    /// The record of this name; nothing, if it cannot be read.
+    /// The record of this name; none if it cannot be read.
     pub fn git_settings(&self, name: &str) -> Option<Vec<u8>> {
         read_whole(&self.git_settings_file(name)?, LARGEST_GIT_SETTINGS).ok().map(|(bytes, _)| bytes)
     }
@@ -113,7 +114,7 @@ impl Machine {
     }
 }
 
-/// Worktrees and what was removed.
+/// Worktrees and the trash.
 impl Machine {
     /// Where the worktrees are.
     pub fn worktrees(&self) -> &Path {
@@ -124,8 +125,8 @@ impl Machine {
         &self.trash
     }
 
-    /// Makes `.worktrees`, or a directory in it. A link in its place is refused: what liza makes and deletes there would be
-    /// made and deleted elsewhere.
+    /// Makes `.worktrees`, or a directory in it. Refuses a link at that path: liza would make and delete files
+    /// elsewhere.
     pub fn make_worktrees_dir(&self, dir: &Path) -> Result<(), StoreError> {
         let root = self.worktrees.parent().unwrap_or(&self.worktrees);
         place::make_directories(root, dir).doing("make the directory", dir)
@@ -135,7 +136,7 @@ impl Machine {
         place::make_directories(&self.home, &self.trash).doing("make the directory", &self.trash)
     }
 
-    /// Worktrees are made and removed one at a time.
+    /// Acquires the lock under which worktrees are made and removed, one at a time.
     pub fn lock_worktrees(&self) -> Result<SideLock, StoreError> {
         self.lock_worktrees_within(patience_or(WORKTREE_PATIENCE))
     }
@@ -144,8 +145,8 @@ impl Machine {
         SideLock::acquire(&self.home.join(WORKTREES_LOCK), patience)
     }
 
-    /// Held while the files of a checkout for reading are written, as others may want the same checkout. It is the directory
-    /// itself that is locked, so that nothing is left of it; none if there is no directory.
+    /// Locks a checkout for reading while its files are written, because another process may want the same
+    /// checkout. Locks the directory itself, so that no lock file remains; none if there is no directory.
     pub fn lock_checkout(&self, path: &Path) -> Result<Option<SideLock>, StoreError> {
         SideLock::of_directory(path, patience_or(WORKTREE_PATIENCE))
     }
@@ -161,23 +162,23 @@ impl Machine {
         SideLock::acquire(&self.home.join(MERGE_LOCK), patience)
     }
 
-    /// Held by the one watcher of this board.
+    /// Acquires the lock of the board's only watcher.
     pub fn lock_watching(&self, since: Wall) -> Result<SideLock, StoreError> {
         SideLock::at_once(&self.home.join(WATCH_LOCK), &since.to_string())
     }
 
-    /// Held by the process that looks after agents, patterns and the sprint: a watcher or a run.
+    /// Acquires the lock of the process that oversees agents, patterns and the sprint: a watcher or a run.
     pub fn lock_oversight(&self, since: Wall) -> Result<SideLock, StoreError> {
         SideLock::at_once(&self.home.join(OVERSIGHT_LOCK), &since.to_string())
     }
 
-    /// Whether a watcher or a run looks after the agents.
+    /// Whether a watcher or a run oversees the agents.
     pub fn is_overseen(&self) -> bool {
         runners::is_held(&self.home.join(OVERSIGHT_LOCK))
     }
 }
 
-/// What agents and gates left behind while they worked.
+/// Files that agents and gates wrote while they worked.
 impl Machine {
     pub fn runs(&self) -> PathBuf {
         self.home.join("runs")
@@ -187,12 +188,12 @@ impl Machine {
         self.runs().join(task.as_str())
     }
 
-    /// What an agent left behind that belongs to no task.
+    /// Files of an agent that belong to no task.
     pub fn runs_of_agent(&self, agent: &AgentId) -> PathBuf {
         self.runs().join(format!(".{agent}"))
     }
 
-    /// What one round of work on a task left behind.
+    /// Files of one round of work on a task.
     pub fn round(&self, task: &TaskId, epoch: u64, iteration: u32) -> PathBuf {
         self.runs_of(task).join(format!("{epoch}-{iteration}"))
     }
@@ -202,28 +203,28 @@ impl Machine {
         paths_in(&self.runs_of(task))
     }
 
-    /// The tasks that left something behind, by name.
+    /// The tasks that have run files, by name.
     pub fn tasks_with_runs(&self) -> Vec<TaskId> {
         let names = names_in(&self.runs()).unwrap_or_default();
         names.iter().filter_map(|name| TaskId::new(name).ok()).collect()
     }
 
-    /// The results of gates, their logs, and what is kept of former ones.
+    /// The results of gates, their logs, and kept former results.
     pub fn gates(&self) -> PathBuf {
         self.home.join("gates")
     }
 
-    /// What gates of an agent get as their environment, as its runner wrote it down.
+    /// The environment for an agent's gates, written by the agent's runner.
     pub fn gate_environment(&self, agent: &AgentId) -> PathBuf {
         self.gates().join("environments").join(format!("{agent}.json"))
     }
 
-    /// Where an agent that cannot run a gate itself asks its runner for it.
+    /// Where an agent that cannot run a gate itself asks its runner to run it.
     pub fn gate_requests(&self, agent: &AgentId) -> PathBuf {
         self.gates().join("requests").join(agent.as_str())
     }
 
-    /// The tasks and trees of which such results are kept.
+    /// The tasks and trees that have gate results.
     pub fn names_with_gate_results(&self) -> BTreeSet<String> {
         let names = names_in(&self.gates()).unwrap_or_default();
         names.iter().filter_map(|name| Some(name.strip_suffix(".gate.json")?.to_owned())).collect()
@@ -264,7 +265,7 @@ impl Machine {
         self.home.join("asks").join(agent)
     }
 
-    /// Leaves word for an agent, shown by its next command. That it cannot be left stops nothing.
+    /// Leaves a message that the agent's next command shows. If it cannot be written, nothing stops.
     pub fn ask(&self, agent: &str, text: &str) {
         let path = self.ask_file(agent);
         if path.parent().is_some_and(|dir| make_private_dir(dir).is_ok()) {
@@ -272,7 +273,7 @@ impl Machine {
         }
     }
 
-    /// What the runner of an agent wants it to know.
+    /// The message of the agent's runner for the agent.
     pub fn asked_of(&self, agent: &AgentId) -> Option<String> {
         let (bytes, _) = read_whole(&self.ask_file(agent.as_str()), LARGEST_ASK).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
@@ -286,12 +287,12 @@ impl Machine {
         self.home.join("overseer")
     }
 
-    /// What the runner of an agent has observed of it.
+    /// What the agent's runner has observed of the agent.
     pub fn observation_file(&self, agent: &AgentId) -> PathBuf {
         self.observations().join(format!("{agent}.json"))
     }
 
-    /// Puts what was observed of an agent where others find it. That it cannot be written stops nothing.
+    /// Publishes what the runner observed of an agent. If it cannot be written, nothing stops.
     pub fn write_observation(&self, agent: &AgentId, text: &str) {
         let path = self.observation_file(agent);
         if path.parent().is_some_and(|dir| make_private_dir(dir).is_ok()) {
@@ -299,7 +300,7 @@ impl Machine {
         }
     }
 
-    /// Agents of whom something was observed, with what tells one writing from the next.
+    /// The agents that have observations, each with the identity of the file.
     pub fn observed(&self) -> Vec<(AgentId, FileIdentity)> {
         let of_file = |path: PathBuf| {
             let agent = AgentId::new(path.file_name()?.to_str()?.strip_suffix(".json")?).ok()?;

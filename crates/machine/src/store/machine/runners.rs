@@ -1,5 +1,5 @@
-//! Who runs agents and gates now: each runner, each run and each place of gates has a lock that the kernel gives back, and
-//! its holder says in it who it is.
+//! Which processes run agents and gates now: each runner, each run and each gate worktree has a lock that the
+//! kernel releases, and its holder writes its identity into the lock file.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,20 +16,20 @@ use crate::store::lock::SideLock;
 
 use super::Machine;
 
-/// How the locks of those begin who have gates or validations run.
+/// Name prefix of the locks of processes that run gates or validations.
 const JUDGING: &str = "gates-";
 const RUNNER: &str = "runner-";
-/// The pid namespace that the kernel starts with has this number on every machine.
+/// The kernel's first pid namespace has this number on every machine.
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 const MOST_CHECKS: usize = 64;
 
-/// A process that asks whether a lock is held has it for a moment.
+/// A process that asks whether a lock is held holds it for a moment.
 const ASKED_AFTER: Duration = Duration::from_secs(2);
 
-/// The locks under which this process works on intents, by their files.
+/// The locks of this process for its intents, by file.
 static HELD_INTENTS: Mutex<BTreeMap<PathBuf, SideLock>> = Mutex::new(BTreeMap::new());
 
-/// Removes the lock files of this process, which ends now.
+/// Removes the lock files of this process, which is about to end.
 pub fn release_intents() {
     for path in HELD_INTENTS.lock().unwrap_or_else(PoisonError::into_inner).keys() {
         let _ = std::fs::remove_file(path);
@@ -53,23 +53,23 @@ impl Machine {
         self.locks_dir().join(format!("{JUDGING}{place}.lock"))
     }
 
-    /// The right to run this agent, or nothing while somebody has it.
+    /// Acquires the lock for running this agent; none if another process holds it.
     pub fn take_runner(&self, agent: &AgentId) -> Result<Option<SideLock>, StoreError> {
         self.take_at(&self.runner_lock(agent))
     }
 
-    /// The right to run the team of this board.
+    /// Acquires the lock for running the team of this board; none if another process holds it.
     pub fn take_run(&self) -> Result<Option<SideLock>, StoreError> {
         self.take_at(&self.run_lock())
     }
 
-    /// The right to have gates run in this private worktree. Whoever has it is known by it: while gates run, what descends
-    /// from there was started by one of them.
+    /// Acquires the lock for running gates in this private worktree. It identifies its holder: while gates run,
+    /// a descendant of the holder was started by one of them.
     pub fn take_gate_place(&self, place: usize) -> Result<SideLock, StoreError> {
         self.take_noted(&self.gates_lock(place))
     }
 
-    /// The same for a validation, which needs no place of its own; none if it cannot be had.
+    /// The same for a validation, which needs no worktree of its own; none if the lock cannot be acquired.
     pub fn take_check(&self) -> Option<SideLock> {
         let path = |number: usize| self.locks_dir().join(format!("{JUDGING}check-{number}.lock"));
         (1..=MOST_CHECKS).find_map(|number| self.take_noted(&path(number)).ok())
@@ -99,8 +99,9 @@ impl Machine {
         self.locks_dir().join(format!("intent-{namespace}-{}-{}.lock", owner.pid, owner.started))
     }
 
-    /// Says to all others, for as long as this process lives, that it works on what it has begun: by a lock that the kernel
-    /// releases with the process, also where its number means nothing, in another pid namespace.
+    /// Shows all other processes, for as long as this process lives, that it works on its intents: by a lock
+    /// that the kernel releases with the process. That also works in another pid namespace, where the pid means
+    /// nothing.
     pub fn hold_intents(&self, owner: &Process) -> Result<(), StoreError> {
         let path = self.intent_lock(owner);
         let mut held = HELD_INTENTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +113,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Whether a process still works on what it has begun.
+    /// Whether a process still works on its intents.
     pub fn works_on_intents(&self, owner: &Process) -> bool {
         let here = crate::host::this_process();
         if *owner == here {
@@ -120,7 +121,7 @@ impl Machine {
         }
         match SideLock::is_held(&self.intent_lock(owner)) {
             Ok(held) => held,
-            // It held no lock, or someone removed the file: in this namespace the process table tells.
+            // The process held no lock, or its file was removed: in this namespace the process table decides.
             Err(_) => owner.namespace == here.namespace && crate::host::lives(owner),
         }
     }
@@ -148,7 +149,7 @@ impl Machine {
         place.parse().is_ok_and(|place| is_held(&self.gates_lock(place)))
     }
 
-    /// Where this process comes from, as far as that matters on this board.
+    /// What liza needs to know about the ancestors of this process.
     pub fn descent(&self, shows_nothing: bool) -> Descent {
         let ancestry = match crate::host::ancestors() {
             Ok(ancestry) => ancestry,
@@ -166,17 +167,17 @@ impl Machine {
         }
     }
 
-    /// Whether the directory of locks is another one than on disk, as this process sees it.
+    /// Whether this process sees another locks directory than the one on disk.
     fn has_hidden_locks(&self) -> bool {
-        // In the first pid namespace all ancestors are seen without them.
+        // In the first pid namespace all ancestors are visible without the locks.
         !crate::host::this_process().namespace.starts_with(FIRST_PID_NAMESPACE)
             && crate::host::is_mounted_over(&self.home, "locks")
     }
 
-    /// Whether this process was started by a gate or a validation of this board: one of those it descends from holds such a
-    /// command, or has it run and got this process because the holder was killed.
+    /// Whether a gate or a validation of this board started this process: an ancestor holds such a command, or
+    /// runs one and inherited this process because the holder was killed.
     fn is_of_gate(&self, above: &Ancestry, shows_nothing: bool) -> bool {
-        // By the directory itself: with a mount in between it has other names.
+        // Compared by the directory itself: a mount in between changes its path.
         let identity = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
         if !above.gates_of.is_empty() {
             let here = identity(&self.home);
@@ -194,12 +195,12 @@ impl Machine {
         })
     }
 
-    /// Whether somebody has gates run of whom this holds.
-    fn judging(&self, whoever: impl Fn(&Process) -> bool) -> bool {
-        self.noted_locks(JUDGING).any(|(_, path, judge)| whoever(&judge) && is_held(&path))
+    /// Whether a process that matches runs gates.
+    fn judging(&self, matches: impl Fn(&Process) -> bool) -> bool {
+        self.noted_locks(JUDGING).any(|(_, path, judge)| matches(&judge) && is_held(&path))
     }
 
-    /// Locks whose names begin so: the rest of the name, the file, and who last said in it to hold it.
+    /// Locks with this name prefix: the rest of the name, the file, and the last holder noted in it.
     fn noted_locks(&self, start: &str) -> impl Iterator<Item = (String, PathBuf, Process)> {
         let dir = self.locks_dir();
         names_in(&dir).unwrap_or_default().into_iter().filter_map(move |name| {
@@ -208,7 +209,7 @@ impl Machine {
         })
     }
 
-    /// Whether a runner of this agent is at work, also one in a pid namespace that cannot be seen from here.
+    /// Whether a runner of this agent runs, even in a pid namespace that is not visible from here.
     pub fn is_running(&self, agent: &AgentId, recorded: Option<&Process>) -> bool {
         let Some(recorded) = recorded else { return false };
         crate::host::lives(recorded)
@@ -216,8 +217,9 @@ impl Machine {
                 || is_held(&self.runner_lock(agent)))
     }
 
-    /// An agent whose runner is at work and is, or might be, an ancestor of this process: it is in another pid namespace, or says
-    /// so. Where the board knows the runner, that decides; a board from which an agent was taken makes nobody a person.
+    /// An agent whose runner runs and is, or may be, an ancestor of this process: the runner is in another pid
+    /// namespace, or its lock says so. Where the board knows the runner, the board decides; removing an agent
+    /// from the board does not turn its processes into a person.
     fn unseen_agent(&self, ancestors: &[Process]) -> Option<AgentId> {
         let here = crate::host::this_process();
         self.noted_locks(RUNNER).find_map(|(name, path, runner)| {
@@ -227,17 +229,18 @@ impl Machine {
         })
     }
 
-    /// Whether one of these processes is a runner of this board, as the runners' locks say.
+    /// Whether the runners' locks name one of these processes as a runner of this board.
     pub fn has_runner_among(&self, ancestors: &[Process]) -> bool {
         self.noted_locks(RUNNER).any(|(.., runner)| ancestors.contains(&runner))
     }
 
-    /// Whether this process came to a run without a runner in between: then an agent set it free whose runner is gone.
+    /// Whether this process descends from a run without a runner in between: then its agent detached it, and
+    /// that agent's runner is gone.
     fn is_orphan(&self, ancestors: &[Process]) -> bool {
         let Some(run) = noted(&self.run_lock()) else { return false };
         let Some(at) = ancestors.iter().position(|ancestor| *ancestor == run) else { return false };
-        // The runners it starts are its children, and act for a person until they have an identity; so does what it runs
-        // itself, such as git and its hooks.
+        // The run's own children: the runners it starts act for a person until they have an identity, and so
+        // does what the run starts itself, such as git and its hooks.
         let child = if at == 0 { crate::host::this_pid() } else { ancestors[at - 1].pid };
         let own_git = crate::host::is_program(child, "git")
             && (crate::host::is_in_group_of(child, run.pid) || !self.gates_run());

@@ -37,7 +37,7 @@ fn paths_of(names: &[String], depth: usize) -> World {
     paths
 }
 
-/// The grammar said as directly as possible; exponential, and fit for nothing but short texts.
+/// The grammar as directly as possible; exponential, so for short texts only.
 fn reads(pattern: &[&str], path: &[&str]) -> bool {
     match (pattern.split_first(), path.split_first()) {
         (None, rest) => rest.is_none(),
@@ -172,7 +172,7 @@ proptest! {
         prop_assert_eq!(inside(&path, &[pattern]), expected);
     }
 
-    /// Whatever both patterns let somebody change, the overlap has said so before.
+    /// If both patterns allow a file, their overlap was reported before.
     #[test]
     fn no_file_is_granted_twice(a in some_pattern(), b in some_pattern(), file in some_path()) {
         let (one, other) = (PathPattern::new(&a).unwrap(), PathPattern::new(&b).unwrap());

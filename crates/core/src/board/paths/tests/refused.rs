@@ -136,7 +136,7 @@ fn each_refusal_says_what_is_wrong() {
 
 /// The message goes to terminals and into JSON, where the character must not act.
 #[test]
-fn messages_show_what_cannot_be_seen() {
+fn refusals_show_invisible_characters_escaped() {
     assert!(PathError::Unseen('\u{202e}').to_string().contains("`\\u{202e}`"));
     let message = serde_json::from_str::<PathPattern>("\"a\\u001b[2J\"").unwrap_err().to_string();
     assert!(message.starts_with("`a\\u{1b}[2J` cannot be a path pattern:"), "{message}");

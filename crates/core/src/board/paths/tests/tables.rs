@@ -15,7 +15,7 @@ fn path(text: &str) -> RepoPath {
 }
 
 #[test]
-fn one_text_for_one_meaning() {
+fn patterns_have_one_canonical_text() {
     for (text, canonical) in [
         ("./a", "a"),
         ("a//b", "a/b"),
@@ -46,7 +46,7 @@ fn one_text_for_one_meaning() {
 }
 
 #[test]
-fn matching() {
+fn patterns_match_listed_paths() {
     for (text, yes, no) in [
         (
             "src/main.rs",
@@ -86,7 +86,7 @@ fn stars_in_a_path_are_letters() {
 }
 
 #[test]
-fn overlapping() {
+fn listed_patterns_overlap() {
     for (a, b) in [
         ("a", "a"),
         ("a", "A"),
@@ -128,7 +128,7 @@ fn overlapping() {
 }
 
 #[test]
-fn apart() {
+fn listed_patterns_do_not_overlap() {
     for (a, b) in [
         ("a", "b"),
         ("a", "ab"),
@@ -157,7 +157,7 @@ fn apart() {
 }
 
 #[test]
-fn examples_are_told() {
+fn overlap_shows_an_example_path() {
     for (a, b, example) in [
         ("src/", "SRC/main.rs", "src/main.rs"),
         ("src/*.rs", "src/main.*", "src/main.rs"),
@@ -170,7 +170,7 @@ fn examples_are_told() {
 }
 
 #[test]
-fn lists() {
+fn pattern_lists_cover_and_overlap() {
     let ours = patterns(&["docs/", "src/board/", "*.md"]);
     let theirs = patterns(&["src/text/", "README.MD", "tests/"]);
     assert_eq!(any_overlap(&ours, &theirs), Some((&ours[2], &theirs[1])));
@@ -182,7 +182,7 @@ fn lists() {
 }
 
 #[test]
-fn many_stars_are_no_trouble() {
+fn many_stars_are_matched_quickly() {
     let deep = "**/a/".repeat(30);
     let stars = "*a".repeat(30);
     let (one, other) = (pattern(&format!("{deep}{stars}b")), pattern(&format!("{deep}{stars}c")));
@@ -195,7 +195,7 @@ fn many_stars_are_no_trouble() {
 }
 
 #[test]
-fn long_literal_lists_are_no_trouble() {
+fn long_literal_lists_are_matched_quickly() {
     let named =
         |root: &str| (0..1000).map(|n| pattern(&format!("{root}/dir{n}/file.rs"))).collect::<Vec<_>>();
     let (ours, theirs) = (named("ours"), named("theirs"));

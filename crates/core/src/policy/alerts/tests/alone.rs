@@ -15,7 +15,7 @@ fn working() -> Desk {
 }
 
 #[test]
-fn a_lease_is_told_after_its_grace_and_again_after_a_renewal() {
+fn expired_lease_is_reported_after_its_grace() {
     let mut desk = working();
     desk.bench.tick(LEASE);
     assert!(desk.of(Kind::LeaseExpired).is_empty(), "its holder may still renew");
@@ -28,14 +28,14 @@ fn a_lease_is_told_after_its_grace_and_again_after_a_renewal() {
     assert!(desk.news(Kind::LeaseExpired).is_empty(), "once");
     let renew = crate::board::rules::Renew { task: id("t1"), epoch: None };
     desk.bench.ok("coder-1", renew);
-    // Nobody looked in between: it is another time all the same.
+    // Without a check in between it still counts as a second expiry.
     desk.bench.tick(LEASE + GRACE);
     assert_eq!(desk.news(Kind::LeaseExpired), ["t1"]);
     assert!(desk.text(Kind::LeaseExpired).contains("coder-1"));
 }
 
 #[test]
-fn no_lease_is_told_while_a_switch_halts_its_holder() {
+fn halted_holders_expired_lease_is_not_reported() {
     for subject in [None, Some("t1"), Some("coder-1")] {
         let mut desk = working();
         desk.bench.tick(LEASE + GRACE);
@@ -49,7 +49,7 @@ fn no_lease_is_told_while_a_switch_halts_its_holder() {
 }
 
 #[test]
-fn who_left_or_came_back_as_somebody_else_has_lost_its_lease() {
+fn retired_or_new_incarnation_loses_its_lease() {
     let mut desk = working();
     desk.bench.register("coder-1", &["coder"]);
     assert!(desk.of(Kind::LeaseExpired).is_empty(), "it has its grace to claim anew");
@@ -71,7 +71,7 @@ fn after_a_reboot_the_grace_counts_from_the_boot() {
 }
 
 #[test]
-fn a_review_that_nobody_goes_on_with_is_told() {
+fn expired_review_lease_is_reported() {
     let mut bench = Bench::with_tasks(&["t1"]);
     bench.hand_in("coder-1", "t1");
     let start = bench.start_review("t1");
@@ -85,7 +85,7 @@ fn a_review_that_nobody_goes_on_with_is_told() {
 }
 
 #[test]
-fn every_block_is_told_once() {
+fn every_block_is_reported_once() {
     let mut desk = working();
     assert!(desk.news(Kind::Blocked).is_empty());
     let block = desk.bench.block("t1");
@@ -103,7 +103,7 @@ fn every_block_is_told_once() {
 }
 
 #[test]
-fn a_rejected_task_is_orphaned_when_its_time_or_its_agent_is_gone() {
+fn rejected_task_without_agent_is_orphaned() {
     let rejected = || {
         let mut bench = Bench::with_tasks(&["t1"]);
         bench.rejected("coder-1", "t1", REASONS[0]);
@@ -142,7 +142,7 @@ fn patient() -> Bench {
 }
 
 #[test]
-fn three_rejections_of_one_agent_are_a_loop() {
+fn three_rejections_of_an_agent_are_a_loop() {
     let mut desk = Desk::new(patient());
     let reject = |desk: &mut Desk, coder: &str, number: usize| {
         desk.bench.rejected(coder, "t1", REASONS[number % REASONS.len()]);
@@ -167,7 +167,7 @@ fn three_rejections_of_one_agent_are_a_loop() {
 }
 
 #[test]
-fn the_loop_that_the_breaker_ends_is_told_with_the_block() {
+fn loop_ended_by_breaker_is_reported_with_block() {
     let mut desk = Desk::new(Bench::with_tasks(&["t1"]));
     for reason in &REASONS[..3] {
         assert!(desk.of(Kind::ReviewLoop).is_empty());
@@ -177,7 +177,7 @@ fn the_loop_that_the_breaker_ends_is_told_with_the_block() {
 }
 
 #[test]
-fn limits_are_told_when_they_come_near() {
+fn near_limits_are_reported() {
     let mut bench = Bench::with_config(|config| config.breaker_rejections = 100);
     bench.add(&["t1"]);
     let mut desk = Desk::new(bench);
@@ -208,7 +208,7 @@ fn iterations_come_near_their_limit_too() {
 }
 
 #[test]
-fn limits_are_proportional_and_the_tasks_own_count_first() {
+fn near_limit_is_proportional_to_tasks_own_limit() {
     let near = |iterations: u32, cycles: u32, own: Option<(u32, u32)>| {
         let mut task = new_task("t1", "t1/");
         (task.max_coder_iterations, task.max_review_cycles) =
@@ -233,14 +233,14 @@ fn limits_are_proportional_and_the_tasks_own_count_first() {
 }
 
 #[test]
-fn every_failed_integration_is_told() {
+fn every_failed_integration_is_reported() {
     let mut bench = Bench::with_tasks(&["t1"]);
     bench.failed_to_merge("coder-1", "t1", MergeFailure::TrivialConflict);
     let mut desk = Desk::new(bench);
     assert_eq!(desk.news(Kind::IntegrationFailed), ["t1"]);
     assert!(desk.text(Kind::IntegrationFailed).contains("it does not fit"));
     assert!(desk.news(Kind::IntegrationFailed).is_empty());
-    // Tried again without anybody having claimed it.
+    // Merged again without a claim in between.
     let begin = desk.bench.begin_merge("t1");
     desk.bench.ok("reviewer-1", begin);
     let fail = desk.bench.fail_merge("t1", MergeFailure::TrivialConflict);
@@ -271,7 +271,7 @@ fn two_failed_agents_exhaust_the_hypothesis() {
 }
 
 #[test]
-fn another_agents_claim_is_told_and_the_same_agents_is_not() {
+fn claim_by_another_agent_is_reported() {
     let mut desk = working();
     assert!(desk.news(Kind::Reassigned).is_empty());
     desk.bench.tick(LEASE);

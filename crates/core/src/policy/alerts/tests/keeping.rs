@@ -1,4 +1,4 @@
-//! What is remembered of what was told.
+//! The memory of reported alerts.
 
 use super::Desk;
 use crate::board::{Wall, testing::Bench};
@@ -23,7 +23,7 @@ fn a_lost_memory_at_worst_repeats() {
 }
 
 #[test]
-fn what_no_longer_holds_is_forgotten() {
+fn ended_alerts_are_forgotten() {
     let mut desk = blocked();
     desk.news(Kind::Blocked);
     assert_eq!(desk.memory.text().lines().count(), 1, "{}", desk.memory.text());

@@ -1,4 +1,4 @@
-//! Reviewers who let everything through, and those who only seem to.
+//! Reviewers who approve everything, and reviewers who only seem to.
 
 use super::Desk;
 use crate::board::testing::{Bench, REASONS};
@@ -19,7 +19,7 @@ fn approve(desk: &mut Desk, names: &[&str], seconds: u64) {
 const NAMES: [&str; 11] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
 
 #[test]
-fn five_quick_approvals_without_a_word_are_told_once_with_their_numbers() {
+fn five_quick_approvals_are_reported_once() {
     let mut desk = Desk::new(Bench::with_tasks(&NAMES));
     approve(&mut desk, &NAMES[..4], 3);
     assert!(desk.news(Kind::RubberStamp).is_empty(), "four say nothing");
@@ -35,7 +35,7 @@ fn five_quick_approvals_without_a_word_are_told_once_with_their_numbers() {
 }
 
 #[test]
-fn whoever_takes_the_time_is_let_alone_until_ten_go_through_without_a_word() {
+fn slow_approvals_are_reported_after_ten() {
     let mut desk = Desk::new(Bench::with_tasks(&NAMES));
     approve(&mut desk, &NAMES[..9], 20);
     assert!(desk.news(Kind::RubberStamp).is_empty(), "twenty seconds are enough to look");
@@ -44,7 +44,7 @@ fn whoever_takes_the_time_is_let_alone_until_ten_go_through_without_a_word() {
 }
 
 #[test]
-fn one_issue_shows_that_somebody_looks() {
+fn reviewer_who_raised_an_issue_is_not_reported() {
     let mut desk = Desk::new(Bench::with_tasks(&NAMES));
     desk.bench.rejected("coder-1", NAMES[10], REASONS[0]);
     approve(&mut desk, &NAMES[..8], 60);

@@ -1,4 +1,4 @@
-//! What stands still, and why.
+//! Stalled tasks, and why they are stalled.
 
 use super::Desk;
 use crate::board::rules::RetireAgent;
@@ -18,7 +18,7 @@ fn desk(tasks: &[&str]) -> Desk {
 }
 
 #[test]
-fn nobody_of_the_role_is_unstaffed_told_once_for_all_tasks() {
+fn unstaffed_role_is_reported_once() {
     let mut desk = desk(&["t1", "t2"]);
     retire(&mut desk, &["coder-1", "coder-2", "both-1"]);
     desk.bench.tick(LONG - 1);
@@ -37,7 +37,7 @@ fn nobody_of_the_role_is_unstaffed_told_once_for_all_tasks() {
 }
 
 #[test]
-fn who_could_take_it_and_does_not_is_waited_for() {
+fn idle_agent_of_the_role_is_reported_as_waiting() {
     let mut desk = desk(&["t1"]);
     desk.bench.tick(LONG - 1);
     assert!(desk.of(Kind::Stalled).is_empty());
@@ -61,7 +61,7 @@ fn who_could_take_it_and_does_not_is_waited_for() {
 }
 
 #[test]
-fn a_lease_that_ended_is_a_stall_only_when_nobody_takes_over() {
+fn expired_lease_without_takeover_is_a_stall() {
     let mut desk = desk(&["t1"]);
     desk.bench.claim("coder-1", "t1");
     desk.bench.tick(LEASE + LONG - 1);
@@ -71,7 +71,7 @@ fn a_lease_that_ended_is_a_stall_only_when_nobody_takes_over() {
 }
 
 #[test]
-fn a_halt_a_reboot_and_the_watchers_own_start_are_no_stall() {
+fn halt_reboot_and_watcher_start_are_no_stall() {
     let mut desk = desk(&["t1"]);
     desk.bench.tick(10 * LONG);
     assert_eq!(desk.of(Kind::Stalled), ["coder"]);
@@ -86,7 +86,7 @@ fn a_halt_a_reboot_and_the_watchers_own_start_are_no_stall() {
 }
 
 #[test]
-fn everybody_refused_is_told_with_the_refusal() {
+fn task_refused_to_all_agents_is_reported() {
     let mut bench = Bench::with_tasks(&["t1"]);
     bench.hand_in("both-1", "t1");
     let mut desk = Desk::new(bench);
@@ -100,12 +100,12 @@ fn everybody_refused_is_told_with_the_refusal() {
 }
 
 #[test]
-fn paths_held_by_work_that_rests_are_told() {
+fn paths_held_by_resting_work_are_reported() {
     let mut bench = Bench::new();
     bench.ok("planner-1", plan_of(vec![new_task("t1", "src/"), new_task("t2", "src/a.rs")]));
     bench.claim("coder-1", "t1");
     let mut desk = Desk::new(bench);
-    // Held by somebody at work: as it should be.
+    // Held by a working agent: no stall.
     for _ in 0..20 {
         desk.bench.tick(LEASE - 1);
         let renew = crate::board::rules::Renew { task: id("t1"), epoch: None };
@@ -126,7 +126,7 @@ fn paths_held_by_work_that_rests_are_told() {
 }
 
 #[test]
-fn a_reservation_that_is_not_used_is_told() {
+fn unused_reservation_is_reported() {
     let mut bench = Bench::with_config(|config| config.lease_seconds = 4 * LONG);
     bench.add(&["t1"]);
     bench.rejected("coder-1", "t1", REASONS[0]);
@@ -136,14 +136,14 @@ fn a_reservation_that_is_not_used_is_told() {
     desk.bench.tick(1);
     assert_eq!(desk.of(Kind::Stalled), ["coder-1"]);
     assert!(desk.text(Kind::Stalled).starts_with("held: reserved for coder-1"));
-    // It works on something else: it will come.
+    // It works on another task first: no stall.
     desk.bench.add(&["t2"]);
     desk.bench.claim("coder-1", "t2");
     assert!(desk.of(Kind::Stalled).is_empty());
 }
 
 #[test]
-fn only_the_root_of_a_chain_is_told() {
+fn only_the_root_of_a_chain_is_reported() {
     let mut bench = Bench::new();
     let mut second = new_task("t2", "two/");
     second.depends_on = vec![id("t1")];
@@ -161,7 +161,7 @@ fn only_the_root_of_a_chain_is_told() {
 }
 
 #[test]
-fn a_goal_that_nobody_plans_is_told() {
+fn unplanned_goal_is_reported() {
     let mut desk = Desk::new(Bench::new());
     desk.bench.tick(LONG - 1);
     assert!(desk.of(Kind::Stalled).is_empty());
@@ -170,7 +170,7 @@ fn a_goal_that_nobody_plans_is_told() {
     assert!(desk.text(Kind::Stalled).starts_with("waiting: ready for a planner"));
     retire(&mut desk, &["planner-1"]);
     assert!(desk.text(Kind::Stalled).starts_with("unstaffed: "));
-    // Blocked work waits for an answer, and is told of as such.
+    // Blocked work waits for an answer, and is reported as blocked.
     desk.bench.register("planner-2", &["planner"]);
     desk.bench.ok("planner-2", plan_of(vec![new_task("t1", "one/")]));
     let block = desk.bench.block("t1");

@@ -1,4 +1,4 @@
-//! Alerts about the board as a whole and what stands around it.
+//! Alerts about the whole board, its switches, disk and integration branch.
 
 use super::{Desk, room};
 use crate::board::testing::{Bench, REASONS, id};
@@ -6,7 +6,7 @@ use crate::board::{Board, SwitchKind, rules::Discover, rules::MarkProcessed};
 use crate::policy::alerts::{Kind, Moved, Problem, Severity, of_damage};
 
 #[test]
-fn a_red_integration_branch_is_told_for_every_head() {
+fn red_integration_is_reported_for_every_head() {
     let mut desk = Desk::new(Bench::new());
     assert!(desk.news(Kind::IntegrationRed).is_empty());
     let red = |board: &mut Board, why: Option<&str>| board.rest.integration.red = why.map(str::to_owned);
@@ -21,7 +21,7 @@ fn a_red_integration_branch_is_told_for_every_head() {
 }
 
 #[test]
-fn a_moved_integration_branch_is_told_for_every_place() {
+fn moved_integration_is_reported_for_every_commit() {
     let mut desk = Desk::new(Bench::new());
     let at = |to: &str| {
         Some(Moved {
@@ -40,7 +40,7 @@ fn a_moved_integration_branch_is_told_for_every_place() {
 }
 
 #[test]
-fn an_immediate_discovery_is_told_until_it_is_processed() {
+fn unprocessed_immediate_discovery_is_reported() {
     let mut desk = Desk::new(Bench::with_tasks(&["t1"]));
     let discover = |urgency| Discover {
         text: "the cache is never emptied".to_owned(),
@@ -59,7 +59,7 @@ fn an_immediate_discovery_is_told_until_it_is_processed() {
 }
 
 #[test]
-fn an_answer_is_told_when_it_is_late_and_not_while_everybody_is_halted() {
+fn late_answer_is_reported_unless_team_is_halted() {
     use crate::board::records::Draft;
     use crate::board::records::{MessageKind, Recipient};
     use crate::board::rules::SendMessage;
@@ -98,7 +98,7 @@ fn an_answer_is_told_when_it_is_late_and_not_while_everybody_is_halted() {
 }
 
 #[test]
-fn only_more_than_95_percent_of_five_verdicts_are_too_many_approvals() {
+fn approval_rate_above_95_percent_is_reported() {
     let names: Vec<String> = (1..=6).map(|number| format!("t{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut desk = Desk::new(Bench::with_tasks(&names));
@@ -122,7 +122,7 @@ fn only_more_than_95_percent_of_five_verdicts_are_too_many_approvals() {
 }
 
 #[test]
-fn a_checkpoint_is_told_three_times_and_the_last_time_it_is_critical() {
+fn checkpoint_switch_is_reported_three_times() {
     let mut desk = Desk::new(Bench::new());
     let now = desk.bench.now.clone();
     desk.set(SwitchKind::Pause, None, &now);
@@ -143,7 +143,7 @@ fn a_checkpoint_is_told_three_times_and_the_last_time_it_is_critical() {
         let alert = report.alerts.iter().find(|alert| alert.kind == Kind::CheckpointStale).expect("told");
         assert_eq!(alert.severity == Severity::Critical, critical, "{seconds}");
     }
-    // The next checkpoint is another one, and a clock that goes back makes none stale.
+    // The next CHECKPOINT switch counts anew, and a clock that is set back makes none stale.
     desk.outside.switches.clear();
     let now = desk.bench.now.clone();
     desk.set(SwitchKind::Checkpoint, None, &now);
@@ -153,7 +153,7 @@ fn a_checkpoint_is_told_three_times_and_the_last_time_it_is_critical() {
 }
 
 #[test]
-fn every_switch_is_told_once_each_time_it_is_set() {
+fn every_set_switch_is_reported_once() {
     let mut desk = Desk::new(Bench::new());
     let now = desk.bench.now.clone();
     desk.set(SwitchKind::Abort, Some("t1"), &now);
@@ -165,7 +165,7 @@ fn every_switch_is_told_once_each_time_it_is_set() {
 }
 
 #[test]
-fn a_disk_at_its_limit_is_told_once() {
+fn low_disk_is_reported_once() {
     let mut desk = Desk::new(Bench::new());
     for (free, told) in [
         (1000, false),
@@ -184,7 +184,7 @@ fn a_disk_at_its_limit_is_told_once() {
 }
 
 #[test]
-fn a_board_put_back_to_a_former_one_is_told() {
+fn rolled_back_board_is_reported() {
     let mut desk = Desk::new(Bench::new());
     assert!(desk.of(Kind::RolledBack).is_empty());
     desk.outside.rolled_back = Some("revision 3 was published".to_owned());
@@ -193,7 +193,7 @@ fn a_board_put_back_to_a_former_one_is_told() {
 }
 
 #[test]
-fn damage_is_told_until_it_is_another_and_hides_nothing_that_was_told() {
+fn each_damage_is_reported_once() {
     let mut bench = Bench::with_tasks(&["t1"]);
     let block = bench.block("t1");
     bench.ok("human", block);
@@ -209,14 +209,14 @@ fn damage_is_told_until_it_is_another_and_hides_nothing_that_was_told() {
     assert_eq!(damage(&mut desk, "line 3"), 0);
     assert!(desk.memory.holds(Kind::InvalidBoard));
     assert_eq!(damage(&mut desk, "line 4"), 1);
-    // Mended: the block is an old story, the next damage is not.
+    // After the repair the block is not reported again, and the next damage is.
     assert!(desk.news(Kind::Blocked).is_empty());
     assert!(!desk.memory.holds(Kind::InvalidBoard));
     assert_eq!(damage(&mut desk, "line 4"), 1);
 }
 
 #[test]
-fn a_cap_is_told_when_it_is_near_and_when_it_is_used() {
+fn near_and_used_caps_are_reported() {
     use crate::board::caps::{Cap, Caps};
     use crate::board::rules::RecordUsage;
     use crate::board::spent::{SessionKind, Spent};

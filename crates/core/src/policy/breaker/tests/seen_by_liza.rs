@@ -1,4 +1,4 @@
-//! What liza saw itself, whatever agents admit.
+//! Trips caused by what liza records itself, without reports of agents.
 
 use crate::board::breaker::{CRASHES_KEPT, Pattern, TRIPS_KEPT};
 use crate::board::gates::{GateOutcome, GateReport, GateStatus, Moment};
@@ -9,7 +9,7 @@ use super::super::{decisions, reason};
 use super::{Choice, Desk, HOUR, Response, trips};
 
 #[test]
-fn rejections_for_one_reason_on_three_tasks_trip_without_any_anomaly() {
+fn same_rejection_on_three_tasks_trips() {
     let mut desk = Desk::new();
     desk.bench.rejected("coder-1", "a", "SQL is built by string concatenation");
     desk.bench.rejected("coder-2", "b", "SQL injection: the query is concatenated from strings");
@@ -23,9 +23,9 @@ fn rejections_for_one_reason_on_three_tasks_trip_without_any_anomaly() {
     assert!(trip.evidence.iter().all(|record| record.source == "rejected"), "{trip:?}");
 }
 
-/// What reviewers found and coders mended is how a team works: nobody is stopped for it, and nobody told.
+/// Issues that reviewers find and coders fix are ordinary work: they trip nothing.
 #[test]
-fn rejections_that_were_mended_are_no_story() {
+fn fixed_rejections_trip_nothing() {
     let mut desk = Desk::new();
     let reason = "tests missing for the error path";
     for task in ["a", "b", "c"] {
@@ -45,7 +45,7 @@ fn rejections_that_were_mended_are_no_story() {
 }
 
 #[test]
-fn rejections_warn_and_red_gates_for_the_same_reason_halt() {
+fn rejections_warn_and_red_gates_halt() {
     let mut desk = Desk::new();
     let reason = "pytest: command not found";
     for task in ["a", "b", "c"] {
@@ -75,7 +75,7 @@ fn rejections_warn_and_red_gates_for_the_same_reason_halt() {
 }
 
 #[test]
-fn nobody_is_told_to_cut_a_finished_task_anew() {
+fn no_advice_to_rescope_a_finished_task() {
     let mut desk = Desk::new();
     for task in ["a", "b", "c"] {
         desk.bench.rejected("coder-1", task, "SQL is built by string concatenation");
@@ -96,7 +96,7 @@ fn nobody_is_told_to_cut_a_finished_task_anew() {
     assert_eq!(boxes(&desk), Vec::<String>::new());
 }
 
-/// What was archived was merged all the same.
+/// Archived tasks still count as merged.
 #[test]
 fn tidying_up_does_not_lower_a_threshold() {
     let mut desk = Desk::new();
@@ -112,7 +112,7 @@ fn tidying_up_does_not_lower_a_threshold() {
     assert_eq!(trips(&desk.bench.board, &archived, &desk.config, now), []);
 }
 
-/// Whoever looks into the file of the switch has a terminal.
+/// People print the switch file on a terminal.
 #[test]
 fn a_switch_holds_no_control_bytes() {
     let mut desk = Desk::new();
@@ -124,7 +124,7 @@ fn a_switch_holds_no_control_bytes() {
 }
 
 #[test]
-fn one_task_that_is_rejected_three_times_is_its_own_story() {
+fn rejections_of_a_single_task_trip_nothing() {
     let mut desk = Desk::new();
     for reason in ["the error path has no test", "no test for the error path of parse", "error path: no test"]
     {
@@ -166,7 +166,7 @@ fn a_gate_that_can_run_nowhere_trips() {
 }
 
 #[test]
-fn red_gates_for_different_reasons_and_green_ones_do_not_trip() {
+fn unlike_red_gates_trip_nothing() {
     let mut desk = Desk::new();
     let failing = ["orders::total", "session::expiry", "render::table"];
     for (at, task) in ["a", "b", "c"].into_iter().enumerate() {
@@ -184,7 +184,7 @@ fn red_gates_for_different_reasons_and_green_ones_do_not_trip() {
 
 /// From the lessons: gates that ran only locally let the integration branch go from green to red within two days.
 #[test]
-fn merges_that_fail_for_one_reason_trip() {
+fn merges_failing_for_the_same_reason_trip() {
     let mut desk = Desk::new();
     for task in ["a", "b", "c"] {
         desk.bench.failed_to_merge("coder-1", task, MergeFailure::RedGate);
@@ -213,7 +213,7 @@ fn crashes_of_two_agents_in_five_minutes_are_a_loop() {
 
 /// Four crashes by two agents on one task once paused a healthy team.
 #[test]
-fn crashes_on_one_task_never_trip() {
+fn crashes_on_a_single_task_never_trip() {
     let mut desk = Desk::new();
     for agent in ["coder-1", "coder-1", "coder-1", "coder-2", "coder-2", "both-1"] {
         desk.crash_at(agent, Some("a"), "exit 9");
@@ -260,7 +260,7 @@ fn crashes_far_apart_or_long_ago_are_no_loop() {
 }
 
 #[test]
-fn cutting_anew_more_than_is_merged_is_churn() {
+fn rescoping_more_than_merging_is_churn() {
     let mut desk = Desk::new();
     desk.cut("planner-1", "a", "a2").cut("planner-1", "b", "b2");
     desk.cut("human", "c", "c2");
@@ -275,7 +275,7 @@ fn cutting_anew_more_than_is_merged_is_churn() {
 }
 
 #[test]
-fn a_team_that_merges_more_than_it_cuts_is_not_churning() {
+fn merging_more_than_rescoping_is_no_churn() {
     let mut desk = Desk::new();
     for task in ["a", "b", "c"] {
         desk.bench.approved("coder-1", task);
@@ -319,7 +319,7 @@ fn a_replacement_that_is_blocked_again_is_a_chain() {
 }
 
 #[test]
-fn only_liza_trips_the_breaker_only_a_person_resolves_it_and_no_task_changes() {
+fn only_liza_trips_and_only_a_person_resolves() {
     let mut desk = Desk::new();
     desk.outage("coder-1", "a", "PyPI is down").outage("coder-2", "b", "cannot reach pypi.org");
     let found = trips(&desk.bench.board, &[], &desk.config, desk.bench.now.wall).remove(0);
@@ -341,7 +341,7 @@ fn only_liza_trips_the_breaker_only_a_person_resolves_it_and_no_task_changes() {
 }
 
 #[test]
-fn the_board_remembers_only_so_much() {
+fn number_of_kept_crashes_and_trips_is_limited() {
     let mut desk = Desk::new();
     for _ in 0..CRASHES_KEPT + 5 {
         desk.crash("coder-1", "exit 1");

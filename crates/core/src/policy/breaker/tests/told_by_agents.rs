@@ -1,4 +1,4 @@
-//! What agents admit.
+//! Trips caused by anomalies that agents report.
 
 use crate::board::rules::MarkProcessed;
 use crate::board::testing::{agent, details, id};
@@ -43,7 +43,7 @@ fn two_outages_are_two_trips() {
 }
 
 #[test]
-fn reports_hours_apart_are_two_stories() {
+fn reports_hours_apart_do_not_add_up() {
     let mut desk = Desk::new();
     desk.outage("coder-1", "a", "PyPI is down");
     desk.bench.tick(5 * HOUR);
@@ -52,11 +52,11 @@ fn reports_hours_apart_are_two_stories() {
 }
 
 #[test]
-fn what_a_person_resolved_trips_again_only_on_what_comes_later() {
+fn resolved_trip_needs_new_records_to_trip() {
     let mut desk = Desk::new();
     desk.outage("coder-1", "a", "PyPI is down").outage("coder-2", "b", "cannot reach pypi.org");
     assert_eq!(desk.trip().len(), 1);
-    // It joins the open story.
+    // It joins the open trip.
     desk.outage("both-1", "c", "pypi gives 503");
     desk.resolve();
     assert_eq!(desk.trip(), [], "all of it is settled");
@@ -71,7 +71,7 @@ fn what_a_person_resolved_trips_again_only_on_what_comes_later() {
 }
 
 #[test]
-fn within_the_second_of_the_decision_only_what_it_was_about_is_settled() {
+fn resolve_settles_only_the_trips_own_records() {
     let mut desk = Desk::new();
     desk.outage("coder-1", "a", "PyPI is down").outage("coder-2", "b", "cannot reach pypi.org");
     desk.trip();
@@ -82,7 +82,7 @@ fn within_the_second_of_the_decision_only_what_it_was_about_is_settled() {
 }
 
 #[test]
-fn what_a_person_dealt_with_does_not_count_and_what_an_agent_ticked_off_does() {
+fn only_a_persons_processing_discounts_a_record() {
     let mut desk = Desk::new();
     desk.outage("coder-1", "a", "PyPI is down").outage("coder-2", "b", "cannot reach pypi.org");
     desk.bench.ok("planner-1", MarkProcessed { ids: vec!["anomaly-1".to_owned()] });
@@ -119,7 +119,7 @@ fn one_task_that_retries_three_times_is_no_cluster() {
 }
 
 #[test]
-fn a_story_of_yesterday_does_not_trip_today() {
+fn reports_of_yesterday_do_not_trip_today() {
     let mut desk = Desk::new();
     retry(&mut desk, "coder-1", "a", "linker cannot find -lssl");
     retry(&mut desk, "coder-1", "b", "ld: cannot find -lssl");
@@ -145,7 +145,7 @@ fn an_assumption_that_fails_on_two_tasks_cascades() {
 }
 
 #[test]
-fn one_mistaken_agent_or_guesses_about_untouched_tasks_do_not_cascade() {
+fn assumptions_of_a_single_agent_do_not_cascade() {
     let mut desk = Desk::new();
     let wrong = AnomalyKind::AssumptionViolated;
     let said = [("assumption", "ids are integers"), ("reality", "UUIDs")];
@@ -164,7 +164,7 @@ fn one_mistaken_agent_or_guesses_about_untouched_tasks_do_not_cascade() {
 }
 
 #[test]
-fn many_unlike_reports_are_compared_once_and_what_is_left_out_is_said() {
+fn comparison_of_many_reports_is_bounded() {
     let mut desk = Desk::new();
     let now = desk.bench.now.wall;
     for at in 0..250 {
@@ -185,7 +185,7 @@ fn many_unlike_reports_are_compared_once_and_what_is_left_out_is_said() {
 }
 
 #[test]
-fn three_workarounds_of_one_cause_are_a_pattern() {
+fn three_workarounds_of_a_cause_are_a_pattern() {
     let mut desk = Desk::new();
     let around = |desk: &mut Desk, task: &str, cause: &str| {
         desk.log("coder-1", task, AnomalyKind::Workaround, &[("what", "patched"), ("root_cause", cause)]);
@@ -214,7 +214,7 @@ fn debts_count_against_what_was_merged() {
     let some = [("what", "a list"), ("why", "simple"), ("debt_created", "linear search")];
     desk.log("coder-1", "e", AnomalyKind::TradeOff, &some);
     assert_eq!(desk.would_trip(), [Pattern::DebtAccumulation]);
-    // The more is done, the more may be put off.
+    // More merged tasks allow more debt.
     for task in ["a", "b", "c", "d", "e"] {
         desk.bench.approved("coder-1", task);
         desk.bench.merge(task);
@@ -227,7 +227,7 @@ fn debts_count_against_what_was_merged() {
 }
 
 #[test]
-fn three_tasks_that_find_one_specification_silent_are_a_cluster() {
+fn three_gaps_in_a_spec_are_a_cluster() {
     let mut desk = Desk::new();
     let gap = |desk: &mut Desk, task: &str, spec: &str, gap: &str| {
         desk.log("coder-1", task, AnomalyKind::SpecGap, &[("spec", spec), ("gap", gap)]);

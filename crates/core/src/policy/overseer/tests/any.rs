@@ -1,4 +1,4 @@
-//! Whatever was seen: nobody panics, and the same is always said about the same.
+//! For any snapshots: no panic, and equal input gives equal output.
 
 use proptest::prelude::*;
 
@@ -92,7 +92,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn no_history_makes_the_overseer_panic_or_change_its_mind(
+    fn overseer_is_total_and_deterministic(
         pushed in proptest::collection::vec(any_look(), 0..24),
         config in any_settings(),
         past in proptest::collection::vec(any_deed(), 0..8),

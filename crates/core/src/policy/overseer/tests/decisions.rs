@@ -73,21 +73,21 @@ fn after_five_nudges_a_person_is_asked_once() {
 }
 
 #[test]
-fn a_word_comes_before_a_halt() {
+fn nudge_comes_before_a_halt() {
     let found = [critical(InfiniteLoop)];
     assert_eq!(action(&found, &[], 0), Some(Action::Nudge));
-    // A word about something else is none about this.
+    // A nudge about another behaviour does not count for this one.
     assert_eq!(action(&found, &[(Action::Nudge, Stagnation, 0)], 70), Some(Action::Nudge));
     let told = [(Action::Nudge, InfiniteLoop, 0)];
     assert_eq!(action(&found, &told, 49), None, "it has a window to change something");
     assert_eq!(action(&found, &told, 50), Some(Action::Halt));
     assert_eq!(action(&[warning(InfiniteLoop)], &told, 60), Some(Action::Nudge), "a warning never halts");
-    // Long ago it was told about something that ended.
+    // A nudge long ago about an ended episode does not count.
     assert_eq!(action(&found, &told, 3600), Some(Action::Nudge));
 }
 
 #[test]
-fn a_halt_is_not_repeated_while_it_takes_effect_and_begins_a_new_account() {
+fn halt_is_not_repeated_and_resets_nudges() {
     let found = [critical(InfiniteLoop)];
     let past = [(Action::Nudge, InfiniteLoop, 0), (Action::Halt, InfiniteLoop, 50)];
     assert_eq!(action(&found, &past, 60), None);
@@ -96,7 +96,7 @@ fn a_halt_is_not_repeated_while_it_takes_effect_and_begins_a_new_account() {
 }
 
 #[test]
-fn exhaustion_halts_at_once_and_is_told_once() {
+fn exhaustion_halts_at_once_and_nudges_once() {
     for behaviour in [TokenExhaustion, Timeout] {
         assert_eq!(action(&[critical(behaviour)], &[], 0), Some(Action::Halt));
         assert_eq!(action(&[warning(behaviour)], &[], 0), Some(Action::Nudge));
@@ -106,9 +106,9 @@ fn exhaustion_halts_at_once_and_is_told_once() {
     }
 }
 
-/// The runner ends a session at its role's limit by itself: that is told at each grade, and nobody is halted or asked.
+/// The runner ends a session at its role's limit by itself: the overseer nudges at each grade, and neither halts nor asks.
 #[test]
-fn a_limit_of_the_role_is_told_twice_and_never_halts() {
+fn near_role_limit_nudges_twice_and_never_halts() {
     for behaviour in [TokenExhaustion, Timeout] {
         let near = Detection { suggested: Action::Nudge, ..critical(behaviour) };
         assert_eq!(action(std::slice::from_ref(&near), &[], 0), Some(Action::Nudge));
@@ -129,12 +129,12 @@ fn a_limit_of_the_role_is_told_twice_and_never_halts() {
 }
 
 #[test]
-fn a_word_to_an_earlier_session_is_none_to_this_one() {
+fn nudge_of_earlier_session_does_not_count() {
     let found = |began: i64| [Detection { session_began: Wall(BEGAN + began), ..critical(InfiniteLoop) }];
     let told = [(Action::Nudge, InfiniteLoop, 0)];
     assert_eq!(action(&found(0), &told, 70), Some(Action::Halt));
     assert_eq!(action(&found(20), &told, 70), Some(Action::Nudge));
-    // Nor when the words are used up: then a person is asked, not halted.
+    // Nor when all nudges are used up: then a person is asked, and the agent is not halted.
     let many: Vec<_> = (0..5).map(|n| (Action::Nudge, InfiniteLoop, 60 * n)).collect();
     assert_eq!(action(&found(250), &many, 310), Some(Action::Escalate));
     assert_eq!(action(&found(0), &many, 310), Some(Action::Halt));
@@ -144,7 +144,7 @@ fn a_word_to_an_earlier_session_is_none_to_this_one() {
 }
 
 #[test]
-fn where_a_person_is_asked_in_the_end_one_word_is_enough() {
+fn escalation_follows_a_single_nudge() {
     let found = [Detection { suggested: Action::Escalate, ..warning(Stagnation) }];
     let told = (Action::Nudge, Stagnation, 0);
     assert_eq!(action(&found, &[told], 49), None);
@@ -157,7 +157,7 @@ fn where_a_person_is_asked_in_the_end_one_word_is_enough() {
 }
 
 #[test]
-fn without_halting_a_person_is_asked_again_and_again() {
+fn without_halting_a_person_is_asked_repeatedly() {
     let careful = OverseerConfig { halt_on_critical: false, ..settings() };
     let told = [(Action::Nudge, InfiniteLoop, 0)];
     let asked =
@@ -181,7 +181,7 @@ fn without_halting_a_person_is_asked_again_and_again() {
 }
 
 #[test]
-fn a_reader_is_told_then_a_person_is_asked() {
+fn reviewer_is_nudged_then_a_person_is_asked() {
     let mut found = warning(Stagnation);
     (found.role, found.suggested) = (Role::code_reviewer(), Action::Escalate);
     let found = [found];
@@ -192,7 +192,7 @@ fn a_reader_is_told_then_a_person_is_asked() {
 }
 
 #[test]
-fn the_strongest_answer_is_given_and_only_one() {
+fn only_the_strongest_action_is_taken() {
     let told = [(Action::Nudge, InfiniteLoop, 0)];
     let both = [warning(Stagnation), critical(Timeout), critical(InfiniteLoop)];
     let decision = answer(&both, &told, 60, &settings()).expect("a decision");
@@ -202,7 +202,7 @@ fn the_strongest_answer_is_given_and_only_one() {
 }
 
 #[test]
-fn a_clock_that_was_put_back_does_not_silence_anybody() {
+fn clock_set_back_silences_no_nudge() {
     assert_eq!(action(&[warning(Stagnation)], &[(Action::Nudge, Stagnation, 9_000)], 0), Some(Action::Nudge));
 }
 

@@ -20,7 +20,7 @@ fn looping(count: u64) -> Vec<AgentSnapshot> {
 }
 
 #[test]
-fn the_same_call_five_times_without_progress_is_a_loop() {
+fn five_equal_calls_without_progress_are_a_loop() {
     nothing(&looping(4));
     only(&looping(5), InfiniteLoop, Critical);
     let said = detect(&looping(5), &settings());
@@ -29,7 +29,7 @@ fn the_same_call_five_times_without_progress_is_a_loop() {
 }
 
 #[test]
-fn a_loop_needs_the_same_call_and_its_number_to_grow_and_no_progress() {
+fn loop_needs_equal_calls_and_no_progress() {
     // Four of five are the same.
     let mut history = looping(5);
     history[0].last_call = Some("Bash#other".to_owned());
@@ -57,7 +57,7 @@ fn equal_events_with_progress_are_work() {
 }
 
 #[test]
-fn one_file_that_comes_back_to_what_it_was_is_churn_and_one_that_grows_is_work() {
+fn file_returning_to_old_content_is_churn() {
     let churn = |trees: [&'static str; 5]| {
         film(5, move |at, look| {
             look.tree = Some(trees[at as usize - 1].to_owned());
@@ -67,7 +67,7 @@ fn one_file_that_comes_back_to_what_it_was_is_churn_and_one_that_grows_is_work()
     };
     only(&churn(["a", "b", "c", "d", "b"]), InfiniteLoop, Warning);
     nothing(&churn(["a", "b", "c", "d", "e"]));
-    // Not changed at every look: somebody went back once and thought about it.
+    // Not changed at every look: the agent went back once.
     nothing(&churn(["a", "b", "b", "b", "a"]));
     let mut elsewhere = churn(["a", "b", "c", "d", "b"]);
     elsewhere[2].last_file_modified = Some("src/b.rs".to_owned());
@@ -75,7 +75,7 @@ fn one_file_that_comes_back_to_what_it_was_is_churn_and_one_that_grows_is_work()
 }
 
 #[test]
-fn failures_that_grow_are_told_and_halted_if_nothing_changes() {
+fn growing_failures_are_nudged_then_halted() {
     let failing = |count, per_look: u64| {
         film(count, move |at, look| {
             look.errors = per_look * at;
@@ -93,7 +93,7 @@ fn failures_that_grow_are_told_and_halted_if_nothing_changes() {
 
 #[test]
 fn failures_on_the_way_are_part_of_the_work() {
-    // Red tests between edits: worth a word, never a halt.
+    // Red tests between edits: worth a nudge, never a halt.
     only(
         &film(12, |at, look| (look.errors, look.tree) = (4 * at, Some(format!("t{at}")))),
         RepeatedFailures,
@@ -116,9 +116,9 @@ fn burning(count: u64, per_look: u64) -> Vec<AgentSnapshot> {
     })
 }
 
-/// C11: heartbeats go on, tokens go, nothing comes of it.
+/// C11: heartbeats go on, tokens are used, and there is no progress.
 #[test]
-fn heartbeat_without_progress_is_flagged_within_one_window() {
+fn heartbeat_without_progress_is_stagnation() {
     nothing(&burning(3, 4_000));
     only(&burning(4, 4_000), Stagnation, Warning);
     let said = detect(&burning(4, 4_000), &settings());
@@ -135,7 +135,7 @@ fn tokens_are_compared_by_difference() {
 }
 
 #[test]
-fn whoever_has_written_nothing_yet_may_be_reading_up() {
+fn agent_without_files_has_longer_to_read() {
     let reading = |count| {
         let mut history = burning(count, 4_000);
         history.iter_mut().for_each(|look| look.files_modified = 0);
@@ -147,7 +147,7 @@ fn whoever_has_written_nothing_yet_may_be_reading_up() {
 }
 
 #[test]
-fn readers_may_use_more_and_are_never_halted_for_it() {
+fn reading_roles_may_use_more_and_are_not_halted() {
     for role in ["code_reviewer", "planner", "red_team"] {
         let as_role = |mut history: Vec<AgentSnapshot>| {
             for look in &mut history {
@@ -168,7 +168,7 @@ fn readers_may_use_more_and_are_never_halted_for_it() {
 }
 
 #[test]
-fn output_stands_for_tokens_that_nobody_reports() {
+fn output_replaces_unreported_tokens() {
     let speaking = |bytes: u64| {
         film(4, move |at, look| {
             look.tokens = 0;
@@ -181,7 +181,7 @@ fn output_stands_for_tokens_that_nobody_reports() {
 }
 
 #[test]
-fn limits_are_told_at_three_quarters_and_at_nine_tenths() {
+fn limits_warn_at_75_and_90_percent() {
     let spent = |tokens: u64, limit: Option<u64>| {
         film(2, move |at, look| {
             look.tokens = tokens - 2 + at;
@@ -234,18 +234,18 @@ fn through(trees: &'static [&'static str], looks: u64) -> Vec<AgentSnapshot> {
 }
 
 #[test]
-fn back_and_forth_is_told_at_the_second_return_and_certain_at_the_third() {
+fn oscillation_is_critical_at_third_return() {
     nothing(&through(&["x", "y", "x"], 2));
     only(&through(&["x", "y", "x", "y"], 2), Oscillation, Warning);
     only(&through(&["x", "y", "x", "y", "x"], 2), Oscillation, Critical);
     only(&through(&["x", "y", "z", "x", "z"], 2), Oscillation, Warning);
-    // What is new is something tried.
+    // A new tree is something tried.
     nothing(&through(&["x", "y", "x", "y", "z"], 2));
     nothing(&through(&["x", "y", "x", "z", "x", "w", "x", "v"], 2));
 }
 
 #[test]
-fn a_test_that_writes_and_removes_a_file_is_no_oscillation() {
+fn test_files_made_and_removed_are_no_oscillation() {
     const TREES: &[&str] = &["x", "y", "x", "y", "x", "y", "x"];
     // Within one call of the agent.
     nothing(&film(7, |at, look| look.tree = Some(TREES[at as usize - 1].to_owned())));
@@ -257,17 +257,17 @@ fn a_test_that_writes_and_removes_a_file_is_no_oscillation() {
         (look.tool_calls, look.repeated_calls) = (9 + (at - 1) / 8, 1);
         look.last_call = Some(format!("Bash#{}", (at - 1) / 8));
     }));
-    // What computes is told and put before a person.
+    // A computing agent gets a warning, and a person is asked.
     let mut computing = through(TREES, 2);
     computing.iter_mut().enumerate().for_each(|(at, look)| look.cpu_ms = 5_000 * at as u64);
     only(&computing, Oscillation, Warning);
     assert_eq!(detect(&computing, &settings())[0].suggested, Action::Escalate);
-    // So is whoever tells no calls at all.
+    // The same for an agent that reports no calls.
     let mut silent = through(TREES, 2);
     silent.iter_mut().for_each(|look| look.tool_calls = 0);
     only(&silent, Oscillation, Warning);
     assert_eq!(detect(&silent, &settings())[0].suggested, Action::Escalate);
-    // Copies of what was seen before are no looks.
+    // Copies of earlier snapshots are no looks.
     let mut copied = through(TREES, 2);
     copied.iter_mut().skip(1).step_by(2).for_each(|look| {
         look.tree_seen_at = Some(Wall(look.time.0 - 10 - 1));
@@ -297,7 +297,7 @@ fn steps_on_the_board_end_an_oscillation() {
 }
 
 #[test]
-fn files_nobody_announced_count_when_they_spread() {
+fn spreading_unannounced_files_are_scope_creep() {
     let astray = |counts: &'static [u64], announced: u64| {
         film(counts.len() as u64, move |at, look| {
             look.files_unannounced = counts[at as usize - 1];
@@ -316,7 +316,7 @@ fn files_nobody_announced_count_when_they_spread() {
 }
 
 #[test]
-fn nothing_is_said_across_sessions_or_during_a_pause() {
+fn no_detection_across_sessions_or_pauses() {
     let mut two = looping(8);
     two[..4].iter_mut().for_each(|look| look.session = 6);
     nothing(&two);
@@ -354,7 +354,7 @@ fn looks_within_a_second_are_looks() {
 
 /// What `--explain` shows is what alarms, with the factors and resets that hold for this agent.
 #[test]
-fn every_measure_is_the_one_its_alarm_is_raised_by() {
+fn explained_measures_match_the_alarms() {
     let measured = |history: &[AgentSnapshot], behaviour: Behaviour| {
         let all = measures(history, &settings());
         all.into_iter().find(|one| one.behaviour == behaviour).map(|one| (one.now, one.alarm))

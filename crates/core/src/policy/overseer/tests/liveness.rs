@@ -17,7 +17,7 @@ fn grade(history: &[AgentSnapshot], signals: &Signals) -> Grade {
 }
 
 #[test]
-fn something_heard_makes_an_agent_live() {
+fn any_sign_makes_an_agent_live() {
     assert_eq!(grade(&film(30, |at, look| look.output_bytes += at), &working()), Grade::Live);
     let tree = film(30, |at, look| look.tree = Some(if at > 28 { "t1" } else { "t0" }.to_owned()));
     assert_eq!(grade(&tree, &working()), Grade::Live);
@@ -30,7 +30,7 @@ fn something_heard_makes_an_agent_live() {
 
 /// gastown #3998: healthy ones were called dead, because one sign was missing.
 #[test]
-fn ten_minutes_of_silence_inside_a_long_test_are_quiet() {
+fn agent_inside_a_long_test_is_quiet() {
     let busy = film(60, |at, look| (look.cpu_ms, look.processes) = (1_000 + 9_000 * at, 3));
     assert_eq!(busy.last().map(|look| look.still_seconds), Some(0));
     let said = liveness(&busy, &working(), &settings());
@@ -43,7 +43,7 @@ fn ten_minutes_of_silence_inside_a_long_test_are_quiet() {
 }
 
 #[test]
-fn without_any_sign_it_is_suspect_after_a_quarter_of_an_hour_and_never_dead() {
+fn silent_agent_is_suspect_and_never_dead() {
     assert_eq!(grade(&film(90, |_, _| {}), &working()), Grade::Quiet);
     let still = film(91, |_, _| {});
     assert_eq!(still.last().map(|look| look.still_seconds), Some(900));
@@ -62,7 +62,7 @@ fn without_any_sign_it_is_suspect_after_a_quarter_of_an_hour_and_never_dead() {
 }
 
 #[test]
-fn a_pause_is_no_silence() {
+fn pause_does_not_count_as_silence() {
     let paused = film(400, |_, look| look.elapsed_seconds = 50);
     assert_eq!(grade(&paused, &working()), Grade::Quiet);
 }
@@ -77,9 +77,9 @@ fn dead_needs_the_process_gone_and_the_lease_over() {
     assert_eq!(grade(&[], &Signals { holds_work: false, ..gone }), Grade::Finished);
 }
 
-/// gastown #3584: whoever waited for work was taken for dead.
+/// gastown #3584: an agent that waited for work was taken for dead.
 #[test]
-fn whoever_has_no_work_has_nothing_to_say() {
+fn idle_agent_is_live_without_signs() {
     let idle = Signals { holds_work: false, seconds_since_heartbeat: 86_400, ..working() };
     assert_eq!(grade(&[], &idle), Grade::Live);
     assert_eq!(grade(&[], &Signals { runner_lives: None, ..idle.clone() }), Grade::Quiet);
@@ -88,7 +88,7 @@ fn whoever_has_no_work_has_nothing_to_say() {
 }
 
 #[test]
-fn without_looks_the_board_is_all_there_is() {
+fn without_snapshots_only_the_board_counts() {
     let by_hand = Signals { runner_lives: None, seconds_since_snapshot: None, ..working() };
     assert_eq!(grade(&[], &by_hand), Grade::Live);
     let silent = |seconds| Signals { seconds_since_heartbeat: seconds, ..by_hand.clone() };

@@ -262,7 +262,7 @@ fn halt_follows_at_answer_seconds_not_before() {
 }
 
 #[test]
-fn clock_set_back_neither_hastens_nor_loses_the_halt() {
+fn clock_set_back_keeps_the_time_of_the_halt() {
     let action = |asked: i64, now: i64| {
         let past = [done(Action::Nudge, LOOPED, BEGAN), done(Action::Escalate, LOOPED, BEGAN + asked)];
         let found = detect(&film(12, waits), &settings());
@@ -347,7 +347,7 @@ fn halted(asked: i64, halted: i64) -> (Bench, Intervention) {
 }
 
 #[test]
-fn runner_obeys_the_halt_after_a_question_it_saw_too() {
+fn runner_obeys_halt_after_a_confirmed_question() {
     let config = settings();
     let seen = film(40, waits);
     assert!(!is_borne_out(&seen, &config), "what it sees is not enough by itself");

@@ -1,9 +1,9 @@
 use super::*;
 use crate::wire::{Limits, read_foreign};
 
-/// `init` writes them as comments; whoever takes the hashes away changes nothing.
+/// `init` writes them as comments; uncommenting them changes nothing.
 #[test]
-fn the_settings_that_a_new_liza_yaml_shows_are_the_defaults() {
+fn new_liza_yaml_shows_the_default_settings() {
     let template = include_str!("../../../../../../templates/liza.yaml");
     let block: String = template
         .lines()

@@ -74,7 +74,7 @@ fn a_healthy_slow_agent_is_not_touched() {
 
 /// Edits, red tests, reading in between: what work looks like.
 #[test]
-fn somebody_at_work_is_not_touched() {
+fn working_agent_is_not_touched() {
     let acts = overseen(120, |at, look| {
         let step = at / 3;
         look.tree = Some(format!("t{step}"));
@@ -89,7 +89,7 @@ fn somebody_at_work_is_not_touched() {
 }
 
 #[test]
-fn a_looping_coder_is_told_then_halted_a_window_later() {
+fn looping_coder_is_halted_a_window_after_nudge() {
     let acts = overseen(60, |at, look| {
         (look.tool_calls, look.repeated_calls) = (9 + at, at);
         look.tokens = 1_000 * at;
@@ -99,7 +99,7 @@ fn a_looping_coder_is_told_then_halted_a_window_later() {
 }
 
 #[test]
-fn whoever_changes_course_after_a_word_is_left_alone() {
+fn agent_that_reacts_to_a_nudge_is_left_alone() {
     let acts = overseen(60, |at, look| {
         (look.tool_calls, look.repeated_calls) = (9 + at, if at <= 6 { at } else { 1 });
         look.last_call = Some(if at <= 6 { "Bash#same".to_owned() } else { format!("Edit#{at}") });
@@ -109,7 +109,7 @@ fn whoever_changes_course_after_a_word_is_left_alone() {
 }
 
 #[test]
-fn stagnation_is_told_within_one_window_and_halted_when_it_goes_on() {
+fn lasting_stagnation_is_nudged_then_halted() {
     let acts = overseen(60, |at, look| {
         look.tokens = 4_000 * at;
         (look.tool_calls, look.last_call) = (at, Some(format!("Read#{at}")));
@@ -129,9 +129,9 @@ fn endless_review_reading_ends_after_a_question() {
     assert_eq!(acts, [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck), (39, Action::Halt, stuck)]);
 }
 
-/// At the role's own limit the runner asks for a handoff; what only the overseer limits, it ends itself.
+/// At the role's own limit the runner asks for a handoff; at a limit of the overseer alone, the overseer halts.
 #[test]
-fn time_is_told_twice_and_ended_by_whoever_set_the_limit() {
+fn overseer_halts_only_at_its_own_time_limit() {
     let late = Behaviour::Timeout;
     let of_role = overseen(200, |_, look| look.wall_limit = Some(1800));
     assert_eq!(of_role, [(135, Action::Nudge, late), (162, Action::Nudge, late)]);
@@ -141,9 +141,9 @@ fn time_is_told_twice_and_ended_by_whoever_set_the_limit() {
     assert_eq!(waived, []);
 }
 
-/// In a large repository a look at the files costs much and is left out; what is copied says nothing.
+/// In a large repository a look at the files costs much and is skipped; a copied value is no evidence.
 #[test]
-fn a_coder_that_writes_is_not_touched_because_nobody_looked() {
+fn skipped_looks_do_not_accuse_a_writing_coder() {
     let writes = |every: u64| {
         move |at: u64, look: &mut AgentSnapshot| {
             let seen = at - at % every;
@@ -156,13 +156,13 @@ fn a_coder_that_writes_is_not_touched_because_nobody_looked() {
     for every in [1, 2, 5, 6, 9, 1000] {
         assert_eq!(overseen(120, writes(every)), [], "{every}");
     }
-    // Nor is it a loop, or failing for nothing, as long as nobody knows.
+    // Nor is it a loop or a failure as long as the files were not looked at.
     let same = |at: u64, look: &mut AgentSnapshot| {
         writes(1000)(at, look);
         (look.tool_calls, look.repeated_calls, look.last_call) = (9 + at, at, Some("Bash#11".to_owned()));
     };
     assert_eq!(overseen(60, same), []);
-    // Whoever stands still is found out at the next look all the same.
+    // An agent that changes no file is detected at the next look all the same.
     let stands = |at: u64, look: &mut AgentSnapshot| {
         writes(6)(at, look);
         look.tree = Some("t0".to_owned());
@@ -173,7 +173,7 @@ fn a_coder_that_writes_is_not_touched_because_nobody_looked() {
 
 /// Forty thousand tokens of different files in two and a half minutes, and nothing written yet.
 #[test]
-fn reading_up_is_not_touched_and_endless_reading_is_put_before_a_person() {
+fn endless_reading_asks_a_person() {
     let reads = |per_look: u64| {
         move |at: u64, look: &mut AgentSnapshot| {
             (look.has_checkpoint, look.files_modified, look.last_file_modified) = (false, 0, None);
@@ -184,7 +184,7 @@ fn reading_up_is_not_touched_and_endless_reading_is_put_before_a_person() {
     assert_eq!(overseen(60, reads(2_700)), []);
     let stuck = Behaviour::Stagnation;
     assert_eq!(overseen(38, reads(20_000)), [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck)]);
-    // Whoever has said what it will do and does nothing is halted.
+    // An agent that made its checkpoint and writes nothing is halted.
     let announced = overseen(60, |at, look| {
         reads(4_000)(at, look);
         look.has_checkpoint = true;
@@ -192,7 +192,7 @@ fn reading_up_is_not_touched_and_endless_reading_is_put_before_a_person() {
     assert_eq!(announced.last(), Some(&(16, Action::Halt, stuck)));
 }
 
-/// A provider that tells no tokens: what a test prints stands for them, which is too little to halt without a question.
+/// A provider that reports no tokens: output stands for them, which is too little evidence to halt without a question.
 #[test]
 fn output_alone_halts_only_after_a_question() {
     let acts = overseen(200, |at, look| {
@@ -203,9 +203,9 @@ fn output_alone_halts_only_after_a_question() {
     assert_eq!(acts, [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck), (39, Action::Halt, stuck)]);
 }
 
-/// What it waits for lives and waits itself: a download. The looks do not tell, so a person is asked.
+/// It polls a process that lives and waits itself: a download. Snapshots cannot show that, so a person is asked.
 #[test]
-fn polling_something_that_waits_is_put_before_a_person() {
+fn polling_a_waiting_process_asks_a_person() {
     let polls = |at: u64, look: &mut AgentSnapshot| {
         (look.tool_calls, look.repeated_calls) = (9 + at, at);
         look.processes = if at == 1 { 1 } else { 2 };
@@ -219,7 +219,7 @@ fn polling_something_that_waits_is_put_before_a_person() {
 
 /// Five nudges follow from a warning, then a question, and without an answer the halt.
 #[test]
-fn words_come_to_an_end() {
+fn number_of_nudges_is_limited() {
     let acts = overseen(400, |at, look| {
         (look.errors, look.tree) = (4 * at, Some(format!("t{at}")));
         (look.last_call, look.repeated_calls) = (None, 0);

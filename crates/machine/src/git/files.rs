@@ -1,0 +1,94 @@
+//! The files of a repository that git and libgit2 read by their names, whole and without asking what they are. A process of this
+//! user may have put a pipe, a device or a file without end in place of one: then git would never answer.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::prelude::*;
+use crate::host::LARGEST_PLAIN;
+
+const OF_REPOSITORY: [&str; 9] = [
+    "HEAD",
+    "config",
+    "config.worktree",
+    "packed-refs",
+    "shallow",
+    "info/grafts",
+    "info/exclude",
+    "info/attributes",
+    "objects/info/alternates",
+];
+const OF_CHECKOUT: [&str; 2] = ["HEAD", "index"];
+/// These are as large as what they list: many millions of names at most.
+const MAY_BE_LARGE: [&str; 2] = ["packed-refs", "index"];
+const LARGEST_LIST: u64 = 2 * 1024 * 1024 * 1024;
+
+/// So long what was found to be in order counts as such: one command starts git several times.
+const GOOD_FOR: Duration = Duration::from_secs(1);
+static CHECKED: Mutex<Option<(PathBuf, Instant)>> = Mutex::new(None);
+
+/// Whether git can read what it reads in this common directory; why not.
+pub(super) fn check_repository(common_dir: &Path) -> Result<(), String> {
+    let mut checked = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if checked.as_ref().is_some_and(|(dir, at)| dir == common_dir && at.elapsed() < GOOD_FOR) {
+        return Ok(());
+    }
+    check(common_dir, &OF_REPOSITORY)?;
+    *checked = Some((common_dir.to_owned(), Instant::now()));
+    Ok(())
+}
+
+/// The same of git's directory of a linked worktree.
+pub(super) fn check_checkout(git_dir: &Path) -> Result<(), String> {
+    check(git_dir, &OF_CHECKOUT)
+}
+
+fn check(dir: &Path, names: &[&str]) -> Result<(), String> {
+    for name in names {
+        let path = dir.join(name);
+        let Ok(meta) = path.metadata() else { continue };
+        if !meta.is_file() {
+            return Err(format!(
+                "`{}` is no plain file, and git would wait for it; remove it",
+                path.display()
+            ));
+        }
+        if meta.len() > if MAY_BE_LARGE.contains(name) { LARGEST_LIST } else { LARGEST_PLAIN } {
+            let bytes = meta.len();
+            return Err(format!(
+                "`{}` is {bytes} bytes long, and git would read it all; remove it",
+                path.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// How deep names of refs go.
+const DEEPEST: usize = 64;
+
+/// The same of the files of refs: of this one, or of all below this prefix.
+pub(super) fn check_refs(common_dir: &Path, prefix: &str) -> Result<(), String> {
+    let path = common_dir.join(prefix);
+    match path.symlink_metadata() {
+        Ok(meta) => check_ref(&path, meta.file_type(), DEEPEST),
+        Err(_) => Ok(()),
+    }
+}
+
+fn check_ref(path: &Path, kind: fs::FileType, deeper: usize) -> Result<(), String> {
+    if kind.is_dir() && deeper > 0 {
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            if let Ok(kind) = entry.file_type() {
+                check_ref(&entry.path(), kind, deeper - 1)?;
+            }
+        }
+        return Ok(());
+    }
+    // What a link leads to is read by git; that it is one is said where the ref is used.
+    let leads_to_file = || path.metadata().map_or(true, |meta| meta.is_file() || meta.is_dir());
+    if kind.is_file() || (kind.is_symlink() && leads_to_file()) {
+        return Ok(());
+    }
+    Err(format!("`{}` is no plain file, and git would wait for it; remove it", path.display()))
+}
