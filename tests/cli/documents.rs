@@ -93,7 +93,7 @@ fn tags_do_not_lift_the_cap_of_a_coder() {
     let refused = add("t1", &[]).exits(1);
     assert_eq!(refused.code(), "refused.limit");
     let hint = refused.json()["error"]["hint"].to_string();
-    assert!(hint.contains("--role supervisor --tag merge"), "{hint}");
+    assert!(hint.contains("--role supervisor --slice-kind merge"), "{hint}");
     add("t2", &["--role", "supervisor"]).ok();
 }
 

@@ -103,7 +103,10 @@ fn plan_check_separates_warnings_from_errors() {
         task("meets", "done_when: [prints 1], scope: {in: [src/x.rs]}"),
         task("large", "done_when: [prints 1], scope: {in: [l/]}, expected_files: 6, expected_lines: 501"),
         task("tiny", "done_when: [prints 1], scope: {in: [t/]}, timebox_minutes: 1"),
-        task("probe", "done_when: [prints 1], scope: {in: [p/]}, timebox_minutes: 9, tags: [probe]"),
+        task(
+            "probe",
+            "done_when: [prints 1], scope: {in: [p/]}, timebox_minutes: 9, kind: report, role: operator, slice_kind: probe"
+        ),
         task("tests", "done_when: [prints 1], scope: {in: [u/]}").replace("Do tests", "Add tests for all"),
     );
     let data = checked(&world, &plan).ok().data();

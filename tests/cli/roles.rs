@@ -268,10 +268,10 @@ fn tools_are_denied_by_each_providers_own_options() {
     // Explicit settings of liza.yaml are used as they are.
     world.write(
         "liza.yaml",
-        "roles:\n  red_team: {deny: [write, network, Task]}\n  code_reviewer: {allow: [read, write, run, network]}\n",
+        "roles:\n  red_team: {deny: [write, network, TodoWrite]}\n  code_reviewer: {allow: [read, write, run, network]}\n",
     );
     let claude = explained(&world, "red_team", "claude");
-    assert!(claude.contains(&format!("{deny},Task")), "{claude:?}");
+    assert!(claude.contains(&format!("{deny},TodoWrite")), "{claude:?}");
     assert!(has(&explained(&world, "red_team", "codex"), ["--sandbox", "read-only"]));
     assert!(has(&explained(&world, "red_team", "gemini"), ["--approval-mode", "plan"]));
     assert!(has(&explained(&world, "red_team", "qwen"), ["--approval-mode", "plan"]));
