@@ -315,6 +315,7 @@ impl Bench {
                 single: false,
                 strict: true,
                 slices: true,
+                workstreams: Vec::new(),
             };
             store.commit(&Credentials::Human, add, None, &liza::host::now()).expect("committed");
         }
@@ -486,6 +487,7 @@ impl Bench {
                 single: false,
                 strict: true,
                 slices: true,
+                workstreams: Vec::new(),
             };
             commit(add.into());
             for task in &ids {

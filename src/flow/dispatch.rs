@@ -16,9 +16,9 @@ pub struct Addressee<'a> {
     pub instructions: &'a str,
 }
 
-/// The scenario a task belongs to.
+/// The scenario a task belongs to: that of its route, or else of its title. Its body must be loaded.
 pub fn scenario_of(task: &Task) -> String {
-    ssot_id(task.title())
+    task.body().ssot_id.clone().unwrap_or_else(|| ssot_id(task.title()))
 }
 
 /// How many minutes a slice is given: its own, or the most that its kind should take.
@@ -52,7 +52,7 @@ pub fn build(
         workstream: task.workstream.clone(),
         agent_type,
         slice_kind: task.slice_kind.unwrap_or_else(|| SliceKind::of_role(&task.role)),
-        mode: Mode::default(),
+        mode: board.route_of_goal(board.goal_of(task)).map_or(Mode::Write, |route| route.mode),
         timebox_minutes: timebox_of(task),
         ownership_paths: task.owns.clone(),
         allowed_paths: body.scope.inside.clone(),

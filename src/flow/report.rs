@@ -2,6 +2,8 @@
 
 use super::page::{heading, line, waits_for};
 use super::prelude::*;
+use crate::board::route::Route;
+use crate::board::workstream::Workstream;
 use crate::policy::run::Cause;
 use crate::policy::view::Scene;
 
@@ -69,6 +71,20 @@ fn of_goal(board: &Board) -> impl Iterator<Item = &Task> {
     board.tasks.iter().filter(|task| !task.status.is_terminal() || board.is_of_current_goal(task))
 }
 
+/// How the current goal was routed, and the single jobs that are still on the board.
+fn routes(board: &Board) -> impl Iterator<Item = &Route> {
+    let goal = board.rest.goal.id.as_str();
+    let on_board = |route: &Route| route.task.as_ref().is_some_and(|task| board.task(task).is_some());
+    board.rest.routes.iter().filter(move |route| match route.goal.as_deref() {
+        Some(of) => of == goal,
+        None => on_board(route),
+    })
+}
+
+fn streams(board: &Board) -> impl Iterator<Item = &Workstream> {
+    board.rest.workstreams.iter().filter(|stream| stream.of_goal == board.rest.goal.id)
+}
+
 fn as_json(
     ctx: &Context,
     board: &Board,
@@ -88,6 +104,7 @@ fn as_json(
                 "blocked_questions": body.blocked_questions,
             })
         }).collect::<Vec<_>>(),
+        "routes": routes(board).collect::<Vec<_>>(), "workstreams": streams(board).collect::<Vec<_>>(),
         "agents": facts.agents, "stopped": facts.stopped, "tier0_violations": board.rest.circuit_breaker.tier0_violations,
     })
 }
@@ -109,6 +126,9 @@ fn as_markdown(ctx: &Context, board: &Board, facts: &RunFacts) -> Result<String>
     line!(text, "# Run of {}", ctx.now.wall);
     line!(text);
     line!(text, "Goal: {}", md_inline(&board.rest.goal.description));
+    for route in routes(board) {
+        line!(text, "Route: {} — {}", route.ssot_id, md_inline(&route.words()));
+    }
     line!(text, "Outcome: {}", facts.outcome);
     line!(text, "Took: {:.1} s, to revision {}", facts.seconds, board.revision);
     line!(text, "Tier 0 violations refused: {}", board.rest.circuit_breaker.tier0_violations);

@@ -164,18 +164,10 @@ pub fn show(ctx: &Context, id: &TaskId) -> Result<Shown> {
     Ok(Shown { task: task.clone(), result, bytes, revision: snapshot.board.revision })
 }
 
-/// Accepts the result of a plan or of a merge slice.
-pub fn accept(ctx: &Context, id: &TaskId) -> Result<(ResultAccepted, u64)> {
-    let shown = show(ctx, id)?;
-    let verb = accepting(&shown)?;
-    Ok(ctx.commit(verb)?.done())
-}
-
 /// The acceptance of this result. A plan brings its tasks in the same commit.
 pub fn accepting(shown: &Shown) -> Result<AcceptResult> {
     let id = &shown.task.id;
     read_for(&shown.task, &shown.bytes).map_err(|problems| invalid(id, &problems))?;
-    // A workstream's tasks are made of its `dispatch_plan` here and put into `tasks`, `specs_found` and `pins`.
     Ok(AcceptResult {
         task: id.clone(),
         digest: shown.result.digest.clone(),

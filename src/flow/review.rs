@@ -26,6 +26,11 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Review, u64)> {
         .task(task)
         .and_then(|task| task.review_commit.clone())
         .or_else(|| started.outcome.review_commit.clone())
+        // A merge slice that changed nothing: what it says is about integration as it stands.
+        .or_else(|| {
+            let on_result = started.board.task(task).is_some_and(|task| task.stands_on_result());
+            integration_head(ctx, &started.board).ok().filter(|_| on_result)
+        })
     else {
         return Err(Failure::new(ErrorCode::BugReview, "the task under review names no commit"));
     };

@@ -18,6 +18,7 @@ mod output;
 mod oversight;
 mod prelude;
 mod pulse;
+pub mod routing;
 pub mod runner;
 mod session;
 pub mod signals;

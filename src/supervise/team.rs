@@ -3,6 +3,7 @@
 //! A runner is started for one piece of work and leaves after it; while there is nothing to do, nothing runs. Runners
 //! are in process groups of their own, so that Ctrl-C reaches this process alone, and they end when it does.
 
+mod demand;
 mod ending;
 mod failing;
 mod flight;
@@ -39,6 +40,8 @@ pub struct RunOptions {
     pub team: Vec<TeamMember>,
     /// Only this task, and no planner.
     pub only: Option<TaskId>,
+    /// Provider for all agents (overrides liza.yaml).
+    pub provider: Option<String>,
 }
 
 /// Where a run shows what happens.
@@ -128,6 +131,7 @@ pub struct TeamRun<'a> {
     caps_told: BTreeSet<(&'static str, String, bool)>,
     oversight: Oversight,
     persons: persons::Persons,
+    demand: demand::Demand,
     /// What agents did last, for the person who watches.
     steps: RefCell<Steps>,
     /// When that wants to look again.
@@ -150,9 +154,15 @@ impl<'a> TeamRun<'a> {
         let config = ctx.project_config()?;
         let orphans = Orphans::at_start();
         adopt_orphans();
-        let mut run = config.run.clone();
-        run.window = options.window.unwrap_or(run.window);
-        let team = Team { window: run.effective_window(), only: options.only, ..Team::default() };
+        let routed = ctx.read(&Needs::Nothing)?.board.route().map(|route| route.mode);
+        let routed = routed.filter(|_| options.only.is_none());
+        let mode = routed.unwrap_or(config.run.mode);
+        let window = match (options.window, routed) {
+            (Some(window), _) => config.run.capped(window, mode),
+            (None, Some(mode)) => config.run.routed_window(mode),
+            (None, None) => config.run.effective_window(),
+        };
+        let team = Team { window, only: options.only, ..Team::default() };
         let (tx, rx) = channel();
         let people = seats::people(&options.team, &checked.providers);
         let seated = seats::seat_everybody(ctx, &options.team, checked.providers)?;
@@ -189,6 +199,7 @@ impl<'a> TeamRun<'a> {
             caps_told: BTreeSet::new(),
             oversight: Oversight::default(),
             persons: persons::Persons::default(),
+            demand: demand::Demand::new(options.provider),
             steps: RefCell::default(),
             oversee_at: None,
             board: None,
@@ -297,6 +308,9 @@ impl<'a> TeamRun<'a> {
         self.warn_of_spending(&board);
         self.tell_questions(&board);
         self.call_people(&board, &world);
+        if self.see_to_route(&board) {
+            return None;
+        }
         let next = run::next(&board, &world, &self.ctx.now, &self.team);
         for start in next.starts {
             let found = start.task.as_ref().and_then(|task| Found::of(&board, task));
@@ -312,7 +326,11 @@ impl<'a> TeamRun<'a> {
         match next.state {
             State::Running => None,
             State::Complete | State::Stuck(_) if waited_for => None,
-            State::Complete => Some(Outcome::Complete),
+            State::Complete => self.board.take().and_then(|board| {
+                let ended = self.before_complete(&board);
+                self.board = Some(board);
+                ended
+            }),
             State::Stuck(causes) => Some(Outcome::Stuck(causes)),
             State::Waiting(causes) => {
                 // A switch was told of already.

@@ -106,6 +106,28 @@ fn demo_refuses_impossible_sizes() {
 }
 
 #[test]
+fn director_demo_shows_all_it_promises() {
+    let world = World::bare_repo();
+    let place = world.home().join("kept");
+    spoil_git(&world);
+    let mut command =
+        world.liza_command(&HUMAN, &world.root, &["--json", "-q", "demo", "--director", "--keep"]);
+    command.arg(&place).env("GIT_DIR", "/nowhere").env("LIZA_AGENT_ID", "coder-1");
+    let ran = Ran::of(command.finish().expect("liza runs"));
+    let data = ran.data();
+    let checks = data["checks"].as_array().cloned().unwrap_or_default();
+    let missing: Vec<_> = checks.iter().filter(|check| check["shown"] != true).collect();
+    assert!(missing.is_empty(), "{missing:?}\n{}\n{}", ran.stdout, ran.stderr);
+    assert_eq!((checks.len(), ran.exit), (8, 0), "{}", ran.stderr);
+    assert_eq!(temporary_files(&world), Vec::<String>::new());
+    assert_eq!(processes_of(world.home()), Vec::<String>::new());
+    std::fs::remove_file(world.home().join(".gitconfig")).expect("the configuration");
+    world.liza_in(&HUMAN, &place, &["verify"]).ok();
+    world.liza_in(&HUMAN, &place, &["validate"]).ok();
+    world.human(&["demo", "--director", "--coders", "4"]).exits(2);
+}
+
+#[test]
 fn the_demo_of_experiments_shows_all_it_promises() {
     let world = World::bare_repo();
     spoil_git(&world);

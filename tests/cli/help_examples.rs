@@ -107,6 +107,8 @@ pub const SCENES: &[Scene] = scenes![
     ("liza review show", Me::Reviewer, reviewing),
     ("liza roles", Me::Human, board),
     ("liza run", Me::Human, staffed),
+    ("liza ssot-id", Me::Human, bare),
+    ("liza stream collapse", Me::Human, streamed),
     ("liza schema", Me::Human, bare),
     ("liza spec-change", Me::Human, idle),
     ("liza sprint", Me::Human, idle),
@@ -230,6 +232,14 @@ fn dispatched() -> Stage {
     let stage = probed();
     let example = include_str!("fixtures/director/task-dispatch.json");
     stage.world.write(".liza/runs/probe-1/1-1/operator-1-1.dispatch.json", example);
+    stage
+}
+
+/// A workstream whose supervisor has not planned it yet.
+fn streamed() -> Stage {
+    let stage = board();
+    let plan = "workstreams:\n- {id: cli, goal: The command line, ownership_paths: [src/cli/]}\n";
+    stage.world.json_stdin(&HUMAN, &["plan", "-"], plan).ok();
     stage
 }
 

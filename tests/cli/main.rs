@@ -17,6 +17,7 @@ mod damage;
 mod defaults_and_typos;
 mod deliver;
 mod demo;
+mod director;
 mod directory_trees;
 mod disk;
 mod doctor;

@@ -105,7 +105,7 @@ fn plan_check_separates_warnings_from_errors() {
         task("tiny", "done_when: [prints 1], scope: {in: [t/]}, timebox_minutes: 1"),
         task(
             "probe",
-            "done_when: [prints 1], scope: {in: [p/]}, timebox_minutes: 9, kind: report, role: operator, slice_kind: probe"
+            "done_when: [prints 1], role: operator, kind: report, slice_kind: probe, timebox_minutes: 9",
         ),
         task("tests", "done_when: [prints 1], scope: {in: [u/]}").replace("Do tests", "Add tests for all"),
     );

@@ -54,7 +54,10 @@ fn roles_prints_defaults_and_enforcement() {
     assert_eq!(of("stop", "coder"), (false, "rule".into(), "only what it holds or reviews".into()));
     assert_eq!(of("switches", "planner"), (true, "rule".into(), "any, not to be taken away".into()));
     assert!(!of("switches", "code_reviewer").0);
-    assert_eq!(of("spawn", "planner"), (true, "registry".into(), "coder, test_engineer".into()));
+    assert_eq!(
+        of("spawn", "planner"),
+        (true, "registry".into(), "coder, test_engineer, supervisor, operator, auditor".into())
+    );
     assert_eq!(of("message to", "coder").2, "planner, test_engineer");
     assert_eq!(of("tool write", "coder"), (true, "nothing".into(), String::new()));
     // No provider is configured for it, so nothing but the prompt keeps it from writing.
@@ -268,10 +271,10 @@ fn tools_are_denied_by_each_providers_own_options() {
     // Explicit settings of liza.yaml are used as they are.
     world.write(
         "liza.yaml",
-        "roles:\n  red_team: {deny: [write, network, TodoWrite]}\n  code_reviewer: {allow: [read, write, run, network]}\n",
+        "roles:\n  red_team: {deny: [write, network, OwnTool]}\n  code_reviewer: {allow: [read, write, run, network]}\n",
     );
     let claude = explained(&world, "red_team", "claude");
-    assert!(claude.contains(&format!("{deny},TodoWrite")), "{claude:?}");
+    assert!(claude.contains(&format!("{deny},OwnTool")), "{claude:?}");
     assert!(has(&explained(&world, "red_team", "codex"), ["--sandbox", "read-only"]));
     assert!(has(&explained(&world, "red_team", "gemini"), ["--approval-mode", "plan"]));
     assert!(has(&explained(&world, "red_team", "qwen"), ["--approval-mode", "plan"]));

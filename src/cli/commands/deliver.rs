@@ -5,8 +5,9 @@ use crate::flow::deliver::{self, Delivered, PullRequest, Wanted};
 ///
 /// People only. Without --to, the branch is the one you have checked out. If `git merge --ff-only` would work, that
 /// is what happens, files included; liza refuses what git would refuse and names the files. If your branch has
-/// commits of its own, they are first merged into integration, through the gates. --pr pushes integration instead and
-/// opens a pull or merge request with `gh` or `glab`. liza never forces a push or a branch.
+/// commits of its own, they are first merged into integration, through the gates. A routed goal is delivered only after
+/// its auditor approved it. --pr pushes integration instead and opens a pull or merge request with `gh` or `glab`. liza
+/// never forces a push or a branch.
 ///
 /// Example: liza deliver --to main
 #[derive(Args)]
@@ -26,6 +27,9 @@ pub struct DeliverArgs {
     /// Deliver a changed liza.yaml without asking
     #[arg(long)]
     pub accept_config: bool,
+    /// Deliver what no auditor has approved, for this reason; it is put on record
+    #[arg(long, value_name = "REASON")]
+    pub unaudited: Option<String>,
     /// Show what would be done and change nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -34,7 +38,8 @@ pub struct DeliverArgs {
 impl OnBoard for DeliverArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let cwd = std::env::current_dir().map_err(|error| Failure::io("find", Path::new("."), &error))?;
-        let wanted = Wanted { to: self.branch.as_deref(), create: self.create, cwd: &cwd };
+        let unaudited = self.unaudited.is_some();
+        let wanted = Wanted { to: self.branch.as_deref(), create: self.create, cwd: &cwd, unaudited };
         if self.pr {
             return self.request(session, &wanted);
         }
@@ -53,6 +58,7 @@ impl OnBoard for DeliverArgs {
             return Ok(Answer::new(data, text));
         }
         self.accepts(session, plan.config.as_deref())?;
+        self.waive(session)?;
         session.carry_out(|ctx| deliver::deliver(ctx, &plan), delivered)
     }
 }
@@ -76,6 +82,17 @@ impl DeliverArgs {
         }
     }
 
+    /// Puts on record that a person delivers what no auditor has approved.
+    fn waive(&self, session: &Session) -> Result<(), Failure> {
+        let Some(reason) = &self.unaudited else { return Ok(()) };
+        let reason = session.input.text(reason)?;
+        let board = session.ctx.read(&Needs::Nothing)?.board;
+        if !board.unaudited().is_empty() {
+            session.ctx.commit_step(WaiveAudit { reason })?;
+        }
+        Ok(())
+    }
+
     fn request(&self, session: &mut Session, wanted: &Wanted<'_>) -> Result<Answer, Failure> {
         let asked = deliver::request(&session.ctx, wanted, self.remote.as_deref())?;
         if self.dry_run {
@@ -92,6 +109,7 @@ impl DeliverArgs {
             return Ok(Answer::new(asked, text));
         }
         self.accepts(session, asked.config.as_deref())?;
+        self.waive(session)?;
         session.carry_out(|ctx| deliver::open(ctx, asked), requested)
     }
 }

@@ -1,7 +1,8 @@
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::cli::demo::{
-    Cast, Check, Ears, Outcome, Played, SCRIPTED_TASKS, Stage, Story, direct, judge, try_ideas,
+    Cast, Check, Ears, Outcome, Played, PlayedGoal, SCRIPTED_TASKS, Stage, Story, direct, judge, play_goal,
+    try_ideas,
 };
 use crate::cli::prelude::*;
 use crate::cli::redteam::{ALL, count, play_all};
@@ -18,12 +19,19 @@ use crate::supervise::child::end_descendants;
 /// Every one of them is checked in the end; exit 0 means that all of it happened. Needs nothing but git and sh.
 /// With --experiment: five ideas for a small forecast are tried by `liza experiment`, without a board, and checked the same way.
 ///
+/// With --director, a goal that is too large for one plan: an estimate, two workstreams with a supervisor's plan each, slices that start
+/// while the other stream is still being planned, merge slices, an auditor that asks for evidence, an operator that is
+/// asked again because it answers in prose, and the delivery that the audit allows.
+///
 /// Example: liza demo --keep liza-demo
 #[derive(Args)]
 pub struct DemoArgs {
     /// Create the repository here and keep it (default: a temporary folder, removed unless a check fails)
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
+    /// Show a large goal instead: routed, split into workstreams, audited (half a minute)
+    #[arg(long, conflicts_with_all = ["tasks", "coders", "experiment"])]
+    pub director: bool,
     /// Number of tasks
     #[arg(long, value_name = "N", default_value_t = SCRIPTED_TASKS,
           value_parser = clap::value_parser!(u32).range(i64::from(SCRIPTED_TASKS)..=500))]
@@ -61,6 +69,9 @@ impl Execute for DemoArgs {
             return self.try_ideas(ui, began, place);
         }
         let root = self.keep.clone().unwrap_or_else(|| place.path().join("wordtool"));
+        if self.director {
+            return self.direct(&root, place, began, ui);
+        }
         let cast = Cast { tasks: self.tasks, coders: self.coders, speed: self.speed };
         ui.narrate(&format!(
         "# A small program in {}, with tests and a spec. A planner, {} coders and 2 reviewers are to extend it.",
@@ -74,12 +85,41 @@ impl Execute for DemoArgs {
             }
             Err(Ended::Signal(signal)) => return Ok(stopped(signal)),
         };
+        self.judged(&stage, &story, &checks, place, began)
+    }
+}
+
+impl DemoArgs {
+    /// The demo of a large goal.
+    fn direct(&self, root: &Path, place: Temporary, began: Instant, ui: Ui) -> Result<Answer, Failure> {
+        ui.narrate(&format!(
+            "# A small repository in {}, and one script that plays all roles.",
+            root.display()
+        ));
+        match play_goal(root, place.path(), self.speed, ui) {
+            Ok(PlayedGoal::Done { stage, story, checks }) => {
+                self.judged(&stage, &story, &checks, place, began)
+            }
+            Ok(PlayedGoal::Signal(signal)) => Ok(stopped(signal)),
+            Err(failure) => Err(kept_for_looking(failure, place, self.keep.is_some())),
+        }
+    }
+
+    /// What was shown, and where to see it.
+    fn judged(
+        &self,
+        stage: &Stage,
+        story: &Story,
+        checks: &[Check],
+        place: Temporary,
+        began: Instant,
+    ) -> Result<Answer, Failure> {
         let all = checks.iter().all(|check| check.shown);
         let seconds = began.elapsed().as_secs_f64();
-        let mut text = ending(&stage, &story, self.keep.is_some())?;
-        text.push_str(&table(&checks));
+        let mut text = ending(stage, story, self.keep.is_some())?;
+        text.push_str(&table(checks));
         let kept = self.keep.is_some() || !all;
-        text.push_str(&conclusion(&checks, seconds));
+        text.push_str(&conclusion(checks, seconds));
         text.push_str(&try_next(&stage.root, kept));
         let data = json!({
             "shown": all, "checks": checks, "seconds": seconds, "tasks": self.tasks, "coders": self.coders,

@@ -48,7 +48,9 @@ mod run;
 mod schema;
 mod spec_change;
 mod sprint;
+mod ssot_id;
 mod status;
+mod stream;
 mod switch;
 mod task;
 mod trash;
@@ -83,6 +85,8 @@ crate::cli::session::commands! {
         #[command(subcommand)]
         Bundle(bundle::BundleCommand),
         Plan(plan::PlanArgs),
+        #[command(subcommand)]
+        Stream(stream::StreamCommand),
         #[command(subcommand)]
         Agent(agent::AgentCommand),
         Run(run::RunArgs),
@@ -129,6 +133,7 @@ crate::cli::session::commands! {
         Trash(trash::TrashCommand),
         Uninstall(uninstall::UninstallArgs),
         Schema(schema::SchemaArgs),
+        SsotId(ssot_id::SsotIdArgs),
         Demo(demo::DemoArgs),
         Redteam(redteam::RedteamArgs),
         Completions(completions::CompletionsArgs),

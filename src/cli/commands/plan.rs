@@ -1,6 +1,7 @@
 use crate::board::Refusal;
 use crate::board::goals::Specs;
 use crate::board::graph::Graph;
+use crate::board::route::Way;
 use crate::cli::prelude::*;
 use crate::policy::plan_check;
 use crate::policy::plan_check::{Around, Checked, Finding, Order, Severity};
@@ -10,7 +11,8 @@ use crate::wire::plan::{Planned, Standing, read_planned};
 ///
 /// For planners and people. The file holds `tasks:` with a list, a bare list, one task, a work graph (`id`, `nodes`,
 /// optionally `edges`) or `subcontracts` (`parent_id`, `assigned_role`, `blocks`, `execution_mode`, named inputs and
-/// expected outputs). `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them. If a node
+/// expected outputs). `workstreams:` (`id`, `goal`, `ownership_paths`, …) opens parts that own different paths; each gets a
+/// task for a supervisor, who plans it first. `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them. If a node
 /// or subcontract lacks a spec or criteria, all tasks of the plan stay drafts; `liza task edit` completes them.
 ///
 /// --check looks for cycles, dangling references, missing or vague criteria, tasks for tests alone, tasks that are
@@ -42,6 +44,9 @@ impl OnBoard for PlanArgs {
         let bytes = session.input.document(&self.file)?;
         let root = session.ctx.root().to_owned();
         let mut planned = read_planned(&bytes, &|path| standing(&root, path))?;
+        for stream in &planned.workstreams {
+            planned.tasks.push(plan_task(stream)?);
+        }
         fill_in(&mut planned.tasks, self.spec.as_deref(), &session.input.texts(&self.done)?);
         check_window(session, &planned)?;
         if planned.as_graph {
@@ -61,6 +66,7 @@ impl OnBoard for PlanArgs {
             pins,
             single: false,
             strict: true,
+            workstreams: planned.workstreams.clone(),
             slices: true,
         };
         if self.check {
@@ -70,6 +76,7 @@ impl OnBoard for PlanArgs {
         session.ctx.keep_texts(&texts)?;
         // If the plan cannot be checked, the commit reports why.
         if let Ok(judged) = judge(session, &add) {
+            judged.refuse_what_routes_do()?;
             for finding in judged.remarks(&lacking) {
                 session.ctx.narrate(format!("{}: {}", finding.severity.as_str(), finding.message));
             }
@@ -94,6 +101,18 @@ struct Judged {
 }
 
 impl Judged {
+    /// On a routed goal, what the check calls an error is refused also where no rule of the board does.
+    fn refuse_what_routes_do(&self) -> Result<(), Failure> {
+        let sized = ["micro_slice", "timebox_band", "split_unjustified"];
+        let errors = self.checked.findings.iter().filter(|finding| finding.severity == Severity::Error);
+        match errors.into_iter().find(|finding| sized.contains(&finding.code)) {
+            Some(finding) => Err(Failure::new(Code::Limit, finding.message.clone())
+                .hint(finding.hint.clone())
+                .detail("finding", finding.code)),
+            None => Ok(()),
+        }
+    }
+
     /// Warnings; what a graph lacks is printed at the end.
     fn remarks(&self, lacking: &[Lacking]) -> impl Iterator<Item = &Finding> {
         let said_later = !lacking.is_empty();
@@ -118,6 +137,7 @@ fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
         specs_found: &add.specs_found,
         finalize: add.finalize,
         as_graph: add.as_graph,
+        strict: board.route().is_some_and(|route| route.route == Way::Multi),
         ground: &crate::flow::ground::of_tasks(&session.ctx, board, &add.tasks),
     };
     let mut checked = plan_check::check(&add.tasks, &around);

@@ -1,6 +1,8 @@
+mod route;
+
 use crate::board::IdError;
+use crate::board::route::RunMode;
 use crate::board::state::GoalStatus;
-use crate::board::task::Scope;
 use crate::cli::live::Live;
 use crate::cli::prelude::*;
 use crate::flow::report;
@@ -11,7 +13,10 @@ use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 
 /// Run the team until the goal is complete
 ///
-/// Continues with the next goal in the queue (`liza goal`), and ends by printing the command to type next.
+/// Continues with the next goal in the queue (`liza goal`), and ends by printing the command to type next. With WHAT,
+/// that is the next goal, and liza routes it: a tiny, clear job of low risk that takes at most 90 seconds goes to one
+/// coder and one reviewer; everything else goes to workstreams with a plan each, and to an auditor at the end. The
+/// planner estimates, unless --t-max and --t-why are given.
 ///
 /// Starts agents whenever there is work and room, as `team`, `roles`, `provider` and `run` in liza.yaml say: reviews
 /// and merges before new tasks, and never two tasks at once whose paths overlap. Ends when everything is merged (exit
@@ -20,8 +25,12 @@ use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 /// continue. Writes a report to .liza/reports.
 ///
 /// Example: liza run --window 3
+///
+/// Example: liza run "Fix the typo in the greeting" --t-max 60 --t-why "one line"
 #[derive(Args)]
 pub struct RunArgs {
+    #[command(flatten)]
+    pub route: route::RouteArgs,
     /// Provider for all agents (overrides liza.yaml)
     #[arg(long)]
     pub provider: Option<String>,
@@ -31,9 +40,6 @@ pub struct RunArgs {
     /// Team to start (overrides liza.yaml); the run waits for a person in ROLE=human; repeat
     #[arg(long, value_name = "ROLE=COUNT", value_parser = parse_member)]
     pub team: Vec<TeamMember>,
-    /// One small job without a plan, for one coder and one reviewer
-    #[arg(long, value_name = "WHAT", conflicts_with = "team")]
-    pub single: Option<String>,
     /// Path that the job may change (with --single; default: any path)
     #[arg(long = "in", value_name = "PATH", requires = "single", value_hint = ValueHint::AnyPath)]
     pub inside: Vec<String>,
@@ -65,7 +71,8 @@ impl OnBoard for RunArgs {
             true => config.team.clone(),
             false => self.team.clone(),
         };
-        let job = self.single.as_ref().map(|what| session.input.text(what)).transpose()?;
+        let what = self.goal_text(session)?;
+        let job = what.as_ref().filter(|_| self.route.single).cloned();
         if job.is_some() {
             // A single job has low risk.
             let red_team = config.red_team.as_ref().filter(|red_team| red_team.from <= Risk::Low);
@@ -73,6 +80,9 @@ impl OnBoard for RunArgs {
             let reviewers = config.review.quorum.of(Risk::Low);
             team = vec![member(Role::coder(), 1), member(Role::code_reviewer(), reviewers)];
             team.extend(red_team.map(|_| member(Role::red_team(), 1)));
+            if self.route.mode == Some(RunMode::ReadOnly) {
+                team = vec![member(Role::operator(), 1)];
+            }
         }
         for member in &team {
             session.known_role(&member.role)?;
@@ -82,23 +92,34 @@ impl OnBoard for RunArgs {
         let board = session.ctx.read(&Needs::Nothing)?.board;
         crate::flow::gates::accepted::check(&session.ctx, &board, &config)?;
         let checked = Checked::new(&session.ctx, &team, self.provider.as_deref())?;
+        if let Some(goal) = what.filter(|_| job.is_none()) {
+            self.give_goal(session, goal)?;
+        }
         if job.is_none()
             && let Some(answer) = self.start_next_goal(session)?
         {
             return Ok(answer);
         }
         // Added last: if the run could not start, the task would stay on the board.
-        let only = job.map(|what| add_single(&session.ctx, &what, self)).transpose()?;
+        let only = job.map(|what| self.give_job(session, &what)).transpose()?;
         let live = Live::new(session.ui);
         // From here on, edits of the file may come from agents.
         session.ctx.store.supervise();
         let mut checked = Some(checked);
         loop {
+            if only.is_none() {
+                self.route_goal(session)?;
+            }
             let checked = match checked.take() {
                 Some(checked) => checked,
                 None => Checked::new(&session.ctx, &team, self.provider.as_deref())?,
             };
-            let options = RunOptions { window: self.window, team: team.clone(), only: only.clone() };
+            let options = RunOptions {
+                window: self.window,
+                team: team.clone(),
+                only: only.clone(),
+                provider: self.provider.clone(),
+            };
             let finished = TeamRun::start(&mut session.ctx, checked, options, &live)?.run();
             session.ctx.now = crate::host::now();
             if only.is_none() && finished.outcome == Outcome::Complete && next_goal(session, &finished) {
@@ -174,35 +195,6 @@ fn parse_member(text: &str) -> Result<TeamMember, String> {
     }
     let count = count.parse().map_err(|_| "it is not of the form ROLE=COUNT, such as coder=3".to_owned())?;
     Ok(TeamMember { role, count, provider: None })
-}
-
-/// Adds the single job as a task, which is reviewed like any other.
-fn add_single(ctx: &Context, what: &str, args: &RunArgs) -> Result<TaskId, Failure> {
-    let board = ctx.read(&Needs::Nothing)?.board;
-    let id = crate::flow::free_id::for_title(ctx, &board, what, "job")?;
-    let inside = if args.inside.is_empty() { vec!["**".to_owned()] } else { args.inside.clone() };
-    let inside = inside
-        .iter()
-        .map(|text| PathPattern::new(text).map_err(|why| Failure::usage(format!("--in {text}: {why}"))))
-        .collect::<Result<Vec<_>, _>>()?;
-    let title: String = what.lines().next().unwrap_or(what).chars().take(120).collect();
-    let task = NewTask {
-        title,
-        description: what.to_owned(),
-        spec_ref: Some(board.rest.goal.spec_ref.clone()),
-        done_when: vec![what.to_owned()],
-        scope: Scope { inside, outside: Vec::new() },
-        kind: match args.kind {
-            SingleKind::Code => Kind::Code,
-            SingleKind::Docs => Kind::Docs,
-            SingleKind::Config => Kind::Config,
-        },
-        tags: vec!["single".to_owned()],
-        ..NewTask::blank(id.clone())
-    };
-    let specs = ctx.pin_specs(std::slice::from_ref(&task))?;
-    ctx.commit(AddTasks { single: true, ..AddTasks::one(task, true, specs) })?;
-    Ok(id)
 }
 
 fn facts(finished: &Finished, outcome: &'static str) -> RunFacts {

@@ -8,7 +8,7 @@ use crate::wire::to_json_pretty;
 
 /// Print the JSON Schema of a file liza reads or writes
 ///
-/// state, task, new-task, plan, graph, subcontracts, report, feedback, checkpoint, config or bundle; for slices: task-dispatch,
+/// state, task, new-task, plan, graph, subcontracts, report, feedback, checkpoint, config, bundle or route; for slices: task-dispatch,
 /// worker-result-supervisor, worker-result-operator, worker-result-coder, review-result-auditor.
 ///
 /// Example: liza schema feedback

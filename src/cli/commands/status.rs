@@ -53,6 +53,7 @@ impl OnBoard for StatusArgs {
                 "goal": board.rest.goal.description, "goal_status": board.rest.goal.status,
                 "integration_branch": board.config().integration_branch, "integration": board.rest.integration,
                 "integration_moved": moved,
+                "routes": board.rest.routes, "workstreams": board.rest.workstreams,
                 "switch": picture.switch(), "switches": picture.switches(), "counts": counts,
                 "tasks": board.tasks.iter().map(|task| picture.row(task)).collect::<Vec<_>>(),
                 "archived": board.rest.archived, "planner": wakes, "tier0_violations": board.rest.circuit_breaker.tier0_violations,
@@ -91,6 +92,9 @@ impl StatusArgs {
     ) -> String {
         let mut text = format!("{}\n", board.rest.goal.description);
         text.push_str(&view::goal_bar(board, columns));
+        if let Some(route) = board.route() {
+            text.line(format!("route: {}", route.words()));
+        }
         let some = counts.iter().filter(|(_, count)| count.as_u64() != Some(0));
         let shown = commas(some.map(|(status, count)| format!("{status} {count}")));
         let shown = if shown.is_empty() { shown } else { format!(": {shown}") };

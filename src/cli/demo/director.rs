@@ -20,7 +20,7 @@ use crate::supervise::{ChildAnswer, Event, Kind, signals};
 /// How often marker files are looked for.
 const LOOK: Duration = Duration::from_millis(20);
 /// Nothing at all for so long, and the demo is given up.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 /// How long a run has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(15);
 /// How notices begin that are told at every turn: that something is run, was run before, or waits its turn.
@@ -34,7 +34,7 @@ pub enum Outcome {
     Signal(i32),
 }
 
-enum Wake {
+pub(super) enum Wake {
     Said(Box<Event>),
     Answered(ChildAnswer<RunEnd>),
     Ended,
@@ -68,8 +68,8 @@ struct Director<'a> {
 
 /// Where everything comes together that the demo waits for. Opened first: from then on a signal kills nobody unawares.
 pub struct Ears {
-    tx: Sender<Wake>,
-    rx: Receiver<Wake>,
+    pub(super) tx: Sender<Wake>,
+    pub(super) rx: Receiver<Wake>,
     signal: Arc<AtomicI32>,
 }
 
@@ -95,7 +95,7 @@ impl Ears {
 
 pub fn direct(stage: &Stage, ears: Ears) -> Result<Outcome, Failure> {
     let Ears { tx, rx, .. } = ears;
-    let mut run = Run::start(stage, tx)?;
+    let mut run = Run::start(stage, tx, &["run"])?;
     let mut director = Director {
         stage,
         story: Story::default(),
@@ -122,16 +122,16 @@ pub fn direct(stage: &Stage, ears: Ears) -> Result<Outcome, Failure> {
 }
 
 /// `liza run`, which ends with the demo whatever becomes of it.
-struct Run {
+pub(super) struct Run {
     child: Child,
 }
 
 impl Run {
-    fn start(stage: &Stage, tx: Sender<Wake>) -> Result<Self, Failure> {
+    pub(super) fn start(stage: &Stage, tx: Sender<Wake>, args: &[&str]) -> Result<Self, Failure> {
         adopt_orphans();
         let mut child = stage
             .on_stage(Program::held(this_program()))
-            .args(["--json", "run"])
+            .args(["--json"].iter().chain(args))
             .streams(Streams::OutputOnly)
             .start()
             .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("liza cannot be run: {error}")))?;
@@ -146,7 +146,7 @@ impl Run {
     }
 
     /// Asks it to end, which ends its agents, and leaves nothing behind.
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         let deadline = Instant::now() + GRACE;
         if let Ok(None) = self.child.try_wait() {
             // The holder leaves signals to the command it holds, so they go to the group of both.
@@ -186,6 +186,29 @@ fn gate_ran(event: &Event) -> bool {
     event.event == Kind::Notice && event.text.starts_with("gate ") && event.text.contains(" after ")
 }
 
+/// One short line for what people want to follow.
+pub(super) fn tell(stage: &Stage, event: &Event) {
+    let gate_ran = gate_ran(event);
+    let is_news = match event.event {
+        Kind::Started | Kind::Ended | Kind::Ready | Kind::Board => false,
+        Kind::Paused | Kind::Resumed => event.agent.is_empty(),
+        Kind::Notice => gate_ran || !ROUTINE.iter().any(|begin| event.text.starts_with(begin)),
+        _ => true,
+    };
+    if is_news {
+        let task = event.task.as_deref().map(|task| format!(" {task}")).unwrap_or_default();
+        let text = match event.text.as_str() {
+            "" => String::new(),
+            // It speaks for itself.
+            said if gate_ran => said.to_owned(),
+            said => format!("  ({said})"),
+        };
+        let what = if gate_ran { String::new() } else { event.event.word() };
+        let who = if event.agent.is_empty() { "liza run" } else { &event.agent };
+        stage.ui.narrate(&format!("  {} {what}{task}{text}", pad_to(who, 16)));
+    }
+}
+
 impl Director<'_> {
     /// Until the run has ended; the signal, if one came first.
     fn watch(&mut self, rx: &Receiver<Wake>) -> Result<Option<i32>, Failure> {
@@ -217,7 +240,7 @@ impl Director<'_> {
                 "Before the branch moves, the gate of liza.yaml runs on what is merged: here, all the tests.",
             );
         }
-        self.tell(&event);
+        tell(self.stage, &event);
         let (kind, task) = (event.event, event.task.clone().unwrap_or_default());
         let (agent, text) = (event.agent.clone(), event.text.clone());
         self.story.events.push(event);
@@ -261,29 +284,6 @@ impl Director<'_> {
             _ => {}
         }
         Ok(())
-    }
-
-    /// One short line for what people want to follow.
-    fn tell(&self, event: &Event) {
-        let gate_ran = gate_ran(event);
-        let is_news = match event.event {
-            Kind::Started | Kind::Ended | Kind::Ready | Kind::Board => false,
-            Kind::Paused | Kind::Resumed => event.agent.is_empty(),
-            Kind::Notice => gate_ran || !ROUTINE.iter().any(|begin| event.text.starts_with(begin)),
-            _ => true,
-        };
-        if is_news {
-            let task = event.task.as_deref().map(|task| format!(" {task}")).unwrap_or_default();
-            let text = match event.text.as_str() {
-                "" => String::new(),
-                // It speaks for itself.
-                said if gate_ran => said.to_owned(),
-                said => format!("  ({said})"),
-            };
-            let what = if gate_ran { String::new() } else { event.event.word() };
-            let who = if event.agent.is_empty() { "liza run" } else { &event.agent };
-            self.stage.ui.narrate(&format!("  {} {what}{task}{text}", pad_to(who, 16)));
-        }
     }
 
     /// `usage` has the file now that `version` owns, too.

@@ -39,13 +39,28 @@ pub struct Stage {
 impl Stage {
     /// The repository with the program, a board in it, and nothing done yet. `place` holds what goes away at the end.
     pub fn build(root: &Path, place: &Path, cast: Cast, ui: Ui) -> Result<Self, Failure> {
+        let files = project::files(cast.tasks, cast.coders);
+        let stage = Self::make(root, place, cast, ui, files, "wordtool, its spec, and the agents")?;
+        stage.must_liza(&["init", project::GOAL, "--spec", project::SPEC, "--no-hooks"])?;
+        Ok(stage)
+    }
+
+    /// A repository with these files in one commit, and no board.
+    pub fn make(
+        root: &Path,
+        place: &Path,
+        cast: Cast,
+        ui: Ui,
+        files: Vec<(&'static str, String)>,
+        message: &str,
+    ) -> Result<Self, Failure> {
         let (home, markers, scratch) = (place.join("home"), place.join("stage"), place.join("tmp"));
         for dir in [root, &home, &markers, &scratch] {
             std::fs::create_dir_all(dir).map_err(|error| Failure::io("make", dir, &error))?;
         }
         let root = root.canonicalize().map_err(|error| Failure::io("find", root, &error))?;
         let stage = Self { root, cast, ui, home, markers, scratch };
-        for (name, text) in project::files(cast.tasks, cast.coders) {
+        for (name, text) in files {
             stage.write(name, &text)?;
         }
         stage.git(&["init", "--quiet", "--template=", "--initial-branch=main", "."])?;
@@ -53,8 +68,7 @@ impl Stage {
         stage.git(&["config", "commit.gpgsign", "false"])?;
         stage.git(&["config", "core.autocrlf", "false"])?;
         stage.git(&["add", "--all"])?;
-        stage.git(&["commit", "--quiet", "--no-verify", "-m", "wordtool, its spec, and the agents"])?;
-        stage.must_liza(&["init", project::GOAL, "--spec", project::SPEC, "--no-hooks"])?;
+        stage.git(&["commit", "--quiet", "--no-verify", "-m", message])?;
         Ok(stage)
     }
 

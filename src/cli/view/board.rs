@@ -219,6 +219,8 @@ pub fn trigger_words(trigger: Trigger) -> &'static str {
         Trigger::HypothesisExhausted => "two agents failed at",
         Trigger::AnsweredNote => "a person left a note",
         Trigger::TypedNote => "typed into state.yaml, not confirmed by a person",
+        Trigger::SingleFailed => "one small job was not enough",
+        Trigger::AuditBlock => "the auditor does not let it pass",
         Trigger::Blocked => "blocked",
         Trigger::IntegrationFailed => "could not be integrated",
         Trigger::ImmediateDiscovery => "urgent discovery",

@@ -5,6 +5,7 @@ use super::task::{files, numbered};
 use super::{Desk, KIB};
 use crate::board::goals::GOAL_SPEC;
 use crate::board::records::{Anomaly, AnomalyKind, Discovery, Note, SpecChange};
+use crate::board::route::Way;
 use crate::flow::prelude::*;
 use crate::policy::view::Scene;
 use crate::policy::wake::{Trigger, Wake};
@@ -45,6 +46,8 @@ impl Desk<'_> {
                 "write it, so that there is something to plan from, or `liza goal edit ID --spec goal`";
             self.spec("the goal", Some(&goal.spec_ref), None, &mend.replace("ID", &goal.id));
         }
+        let route = self.board.route().filter(|route| route.route == Way::Multi);
+        self.facts.optional("multi", route.map(|route| Quoted::new(route.mode.as_str())).as_ref());
         let merged = self.merged_outputs();
         self.facts.block("outputs", merged);
         let facts: Vec<WakeFacts> = wakes.iter().map(|wake| self.wake(wake)).collect();
@@ -73,7 +76,10 @@ impl Desk<'_> {
                 Trigger::ImmediateDiscovery => {
                     self.find(&self.board.rest.discovered, |found| &found.id == id, discovery)
                 }
-                Trigger::Blocked => self.about_task(id, |desk, task| desk.blocked(task)),
+                Trigger::Blocked | Trigger::SingleFailed => {
+                    self.about_task(id, |desk, task| desk.blocked(task))
+                }
+                Trigger::AuditBlock => self.audit(id),
                 Trigger::HypothesisExhausted => self.about_task(id, |desk, task| desk.exhausted(task)),
                 Trigger::IntegrationFailed => self.about_task(id, |desk, task| desk.unmerged(task)),
             });
@@ -84,6 +90,21 @@ impl Desk<'_> {
             details,
             commands: self.commands(wake),
         }
+    }
+
+    /// What the auditor found.
+    fn audit(&self, id: &str) -> Block {
+        let last = self.board.route().and_then(|route| route.audits.last());
+        let Some(audit) = last.filter(|audit| audit.task.as_str() == id) else { return Block::none() };
+        let found =
+            if audit.findings.is_empty() { "none named".to_owned() } else { numbered(&audit.findings) };
+        let text = format!(
+            "verdict: {}, round {}\nfindings:\n{}",
+            audit.verdict.as_str(),
+            audit.round,
+            indent(&found, 2)
+        );
+        Block::new("the auditor", &text, &Bound::new(24 * KIB, format!("`liza result show {id}`")))
     }
 
     fn find<T>(&self, records: &[T], wanted: impl Fn(&T) -> bool, describe: impl Fn(&T) -> String) -> Block {
@@ -256,6 +277,13 @@ impl Desk<'_> {
                     "If the specs or a person's note answer it: `liza task unblock {id} --answer \"…\"`. If it was cut wrong: {rescope}. \
                      If only a person can know: leave it."
                 )),
+                Trigger::SingleFailed => all.push(format!(
+                    "The goal was routed to one small job, {id}, which did not do it. Plan it as workstreams (`liza plan FILE`) and give the job \
+                     up (`liza task abandon {id} --reason \"…\"`); or split it: {rescope}; or, if you know the answer: `liza task unblock {id} --answer \"…\"`"
+                )),
+                Trigger::AuditBlock => all.push(
+                    "Plan tasks that settle the findings: `liza plan FILE --check`, then `liza plan FILE`. Once they are merged, the auditor looks again.".to_owned(),
+                ),
                 Trigger::IntegrationFailed => all.push(format!(
                     "A coder repairs {id}; nothing to do unless no coder can (`liza task show {id}`): then {rescope}"
                 )),
@@ -295,6 +323,8 @@ fn words(trigger: Trigger) -> &'static str {
         Trigger::HypothesisExhausted => "Two agents failed",
         Trigger::AnsweredNote => "A person has spoken",
         Trigger::TypedNote => "A note was typed into state.yaml, not confirmed by a person",
+        Trigger::SingleFailed => "One small job was not enough",
+        Trigger::AuditBlock => "The auditor does not let the goal pass",
         Trigger::Blocked => "Blocked",
         Trigger::IntegrationFailed => "Could not be integrated",
         Trigger::ImmediateDiscovery => "Found, and urgent",

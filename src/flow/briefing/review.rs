@@ -18,6 +18,10 @@ impl Desk<'_> {
         let task = self.task(id)?;
         let body = task.body();
         let open = task.judged_by().as_ref() == Some(self.request.role);
+        if open && task.stands_on_result() {
+            return self.judge_result(task);
+        }
+        self.facts.block("result", Block::none());
         let (Some(submission), Some(commit), true) = (&body.submission, &task.review_commit, open) else {
             return Err(failure!(ErrorCode::StaleReview, "`{id}` has nothing to review any more")
                 .hint(format!("`liza next --role {}` finds other work", self.request.role)));
@@ -82,6 +86,37 @@ impl Desk<'_> {
         let bound = Bound::new(DIFF_SHOWN, format!("`liza diff {id}`, or look in the checkout"));
         let origin = format!("the change of task {id}");
         self.facts.block("diff", Block::in_language(&origin, "diff", &diff, &bound));
+        Ok(())
+    }
+}
+
+impl Desk<'_> {
+    /// What a merge slice delivered without a change: its checks, and integration to look at.
+    fn judge_result(&mut self, task: &Task) -> Result<()> {
+        let id = &task.id;
+        let checkout = self.ctx.machine.worktrees().join(".review").join(id.as_str());
+        self.facts.plain("checkout", &Quoted::new(&checkout.display().to_string()));
+        self.facts.optional("review_commit", self.board.rest.integration.head.as_ref());
+        self.facts.plain("round", &u64::from(task.review_cycles_total + 1));
+        self.facts.block("task", sheet(task));
+        let body = task.body();
+        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), "put it there");
+        let outputs = self.outputs(task)?;
+        self.facts.block("outputs", outputs);
+        for name in
+            ["checkpoint", "alignment", "submission", "protected", "outside", "issues", "checklist", "diff"]
+        {
+            self.facts.block(name, Block::none());
+        }
+        self.facts.plain("prior_flags", &PriorFlags::of(std::iter::empty()));
+        self.facts.plain("assumption_flags", &AssumptionFlags::of(0));
+        self.facts.plain("answer_flags", &AnswerFlags::of(0));
+        self.facts.optional("approver", None::<&AgentId>);
+        let result = task.result.as_ref().and_then(|result| self.ctx.store.result_bytes(id, result));
+        let text = String::from_utf8_lossy(&result.unwrap_or_default()).into_owned();
+        let bound = Bound::new(64 * KIB, format!("`liza result show {id}`"));
+        self.facts
+            .block("result", Block::in_language(&format!("the result of task {id}"), "json", &text, &bound));
         Ok(())
     }
 }

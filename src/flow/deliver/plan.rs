@@ -15,6 +15,8 @@ pub struct Wanted<'a> {
     pub create: bool,
     /// The person's directory.
     pub cwd: &'a Path,
+    /// What no auditor has approved, too.
+    pub unaudited: bool,
 }
 
 /// A delivery that passed all checks.
@@ -74,6 +76,9 @@ pub fn plan(ctx: &Context, wanted: &Wanted<'_>) -> Result<Plan> {
     let board = &snapshot.board;
     let source = board.config().integration_branch.clone();
     permitted_now(ctx, board, wanted.to.unwrap_or(&source))?;
+    if !wanted.unaudited {
+        check_audited(board)?;
+    }
     ctx.integration_in_place(board)?;
     let query = ctx.query()?;
     let head = integration_head(ctx, board)?;

@@ -128,6 +128,9 @@ pub fn request(ctx: &Context, wanted: &Wanted<'_>, remote: Option<&str>) -> Resu
     let board = &snapshot.board;
     let source = board.config().integration_branch.clone();
     plan::permitted_now(ctx, board, &source)?;
+    if !wanted.unaudited {
+        check_audited(board)?;
+    }
     ctx.integration_in_place(board)?;
     let head = integration_head(ctx, board)?;
     let base = match wanted.to {

@@ -1,26 +1,17 @@
 //! One call of an agent: the prompt in, its last message out. What it does in the worktree is looked at afterwards.
 
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
-
 use super::{Lab, mcp, trace};
 use crate::experiment::Step;
+use crate::flow::one_call::{OneCall, Said};
 use crate::flow::prelude::*;
 use crate::flow::shell::leaving_nothing;
 use crate::host::place::Temporary;
-use crate::host::{Child, Program, Streams, start_thread};
 use crate::policy::experiment::{CODEX_MCP, ExperimentAgent};
 use crate::policy::prices::price_of;
-use crate::policy::provider::{OutputFormat, ProviderEntry};
+use crate::policy::provider::ProviderEntry;
 use crate::policy::registry::Registry;
 use crate::policy::team::Limits as SessionLimits;
-use crate::provider::{Job, LastMessage, Meter, Redactor, Usage, environment, invocation, secrets};
-
-/// How long the rest of an output is waited for when the command has ended.
-const DRAIN: Duration = Duration::from_secs(10);
-/// How often signals, ABORT and deadlines are looked for.
-const TICK: Duration = Duration::from_millis(50);
-/// So much of what it said on standard error is kept, for the message when it fails.
-const MOST_COMPLAINT: usize = 16 * 1024;
+use crate::provider::{Job, Usage, environment, invocation, secrets};
 
 /// Who is called, for what.
 pub struct Call<'a> {
@@ -164,30 +155,20 @@ fn session(
     let env = agent_environment(lab, entry, &started.env, call);
     let mut all_secrets = lab.secrets.clone();
     all_secrets.extend(secrets(env.iter().map(|(name, value)| (name, value)), []));
-    let began = Instant::now();
-    let program = Program::held_for_gate(lab.machine.home(), &started.program).args(&started.args);
-    let program = program.dir(call.worktree).only_env(env).own_group().streams(Streams::Apart);
-    let mut child = match program.stdin(started.stdin.clone()).start() {
-        Ok(child) => child,
-        Err(error) => {
-            let why = format!("`{}` cannot be started: {error}", started.program);
-            return Ok((Answer::none(why), Vec::new()));
-        }
+    let one = OneCall {
+        home: lab.machine.home(),
+        dir: call.worktree,
+        started: &started,
+        entry,
+        env,
+        secrets: &all_secrets,
+        wall_seconds: limits.wall_seconds,
+        must_end: &|| lab.must_end(),
     };
-    let heard = listen(&mut child, entry, &all_secrets);
-    let deadline = limits.wall_seconds.map(|seconds| began + Duration::from_secs(seconds));
-    let (why, stopped) = wait(lab, &mut child, deadline);
-    let Heard { mut last, mut meter, complaint } = heard.until(Instant::now() + DRAIN);
-    let text = last.finish();
-    meter.finish(
-        started
-            .usage_file
-            .as_deref()
-            .and_then(|path| read_whole(path, 1024 * 1024).ok())
-            .map(|(bytes, _)| bytes)
-            .as_deref(),
-    );
-    let mut usage = meter.usage().clone();
+    let Said { text, tools, mut usage, took, why, stopped, last_words } = match one.make() {
+        Ok(said) => said,
+        Err(why) => return Ok((Answer::none(why), Vec::new())),
+    };
     if usage.cost_usd.is_none()
         && let Some(price) =
             price_of(&lab.project.prices, usage.model.as_deref(), agent.model.as_deref(), name)
@@ -195,13 +176,11 @@ fn session(
         usage.cost_usd = Some(price.of(usage.input_tokens, usage.output_tokens, usage.cached_tokens));
     }
     let failed = why.map(|why| {
-        let said =
-            usage.last_error.clone().or_else(|| last_line(&complaint)).or_else(|| last_line(text.as_bytes()));
-        let said = said.map_or(String::new(), |said| format!(": {}", shown_line(&lab.redacted(&said))));
+        let said = last_words.map_or(String::new(), |said| format!(": {}", shown_line(&lab.redacted(&said))));
         format!("the {} ({name}) failed, {why}{said}", call.step)
     });
-    let answer = Answer { text, usage, seconds: began.elapsed().as_secs_f64(), failed, stopped };
-    Ok((answer, last.calls))
+    let answer = Answer { text, usage, seconds: took.as_secs_f64(), failed, stopped };
+    Ok((answer, tools))
 }
 
 /// How the scratch directories of a run begin.
@@ -238,126 +217,4 @@ pub fn agent_environment(
     // A worktree that lost its `.git` file must not lead the agent's git to the person's checkout above it.
     set("GIT_CEILING_DIRECTORIES", lab.worktrees.clone().into());
     env
-}
-
-/// What was understood of an output so far.
-struct Heard {
-    last: LastMessage,
-    meter: Meter,
-    /// The end of what was said on standard error.
-    complaint: Vec<u8>,
-}
-
-struct Ears {
-    heard: Arc<Mutex<Heard>>,
-    ended: mpsc::Receiver<()>,
-    streams: usize,
-}
-
-impl Ears {
-    /// What was said, once the streams have ended, or at the deadline: a process that was set free may hold them for ever.
-    fn until(self, deadline: Instant) -> Heard {
-        for _ in 0..self.streams {
-            if self.ended.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_err() {
-                break;
-            }
-        }
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let empty = Heard {
-            last: LastMessage::new(OutputFormat::Text),
-            meter: Meter::default(),
-            complaint: Vec::new(),
-        };
-        std::mem::replace(&mut *heard, empty)
-    }
-}
-
-/// Reads both streams without secrets until they end. A program that cannot be listened to is ended.
-fn listen(child: &mut Child, entry: &ProviderEntry, secrets: &[Secret]) -> Ears {
-    let heard = Heard {
-        last: LastMessage::new(entry.output.unwrap_or_default()),
-        meter: Meter::new(entry),
-        complaint: Vec::new(),
-    };
-    let heard = Arc::new(Mutex::new(heard));
-    let (sender, ended) = mpsc::channel();
-    let mut streams = 0;
-    let mut begun = true;
-    if let Some(out) = child.stdout.take() {
-        let (heard, redactor, sender) = (Arc::clone(&heard), Redactor::of(secrets), sender.clone());
-        streams += 1;
-        begun &= start_thread(move || {
-            pump(out, redactor, |bytes| {
-                let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                heard.last.feed(bytes);
-                heard.meter.feed(bytes);
-            });
-            let _ = sender.send(());
-        })
-        .is_ok();
-    }
-    if let Some(err) = child.stderr.take() {
-        let (heard, redactor) = (Arc::clone(&heard), Redactor::of(secrets));
-        streams += 1;
-        begun &= start_thread(move || {
-            pump(err, redactor, |bytes| {
-                let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                heard.complaint.extend(bytes);
-                let excess = heard.complaint.len().saturating_sub(MOST_COMPLAINT);
-                heard.complaint.drain(..excess);
-            });
-            let _ = sender.send(());
-        })
-        .is_ok();
-    }
-    if !begun {
-        child.end();
-    }
-    Ears { heard, ended, streams }
-}
-
-fn pump(mut from: impl Read, mut redactor: Redactor, mut pass: impl FnMut(&[u8])) {
-    let mut buffer = vec![0u8; 64 * 1024];
-    loop {
-        match from.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => pass(&redactor.feed(&buffer[..count])),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => break,
-        }
-    }
-    pass(&redactor.finish());
-}
-
-/// Waits for the end, or brings it about. Says why it counts as failed, and what ended it before its time.
-fn wait(lab: &Lab, child: &mut Child, deadline: Option<Instant>) -> (Option<String>, Option<&'static str>) {
-    use std::os::unix::process::ExitStatusExt;
-    loop {
-        match child.wait_within(TICK) {
-            Ok(Some(status)) => {
-                let why = match (status.code(), status.signal()) {
-                    (Some(0), _) => None,
-                    (Some(127), _) => Some("its command was not found".to_owned()),
-                    (Some(code), _) => Some(format!("exit {code}")),
-                    (None, signal) => Some(format!("killed by signal {}", signal.unwrap_or_default())),
-                };
-                return (why, None);
-            }
-            Ok(None) => {}
-            Err(error) => return (Some(format!("it was lost: {error}")), None),
-        }
-        if let Some(why) = lab.must_end() {
-            child.end();
-            return (Some(why.to_owned()), Some(why));
-        }
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            child.end();
-            return (Some("its time is over".to_owned()), None);
-        }
-    }
-}
-
-fn last_line(bytes: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(bytes);
-    text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(|line| clipped(line, 300).into_owned())
 }

@@ -41,7 +41,12 @@ fn merge_resolved(actor: &Actor, commit: &str) -> Result<Merged, Failure> {
 
 fn deliver_to(actor: &Actor, branch: &str) -> Answer {
     let ctx = actor.ctx();
-    let wanted = Wanted { to: Some(branch), create: branch.starts_with("release/"), cwd: ctx.root() };
+    let wanted = Wanted {
+        to: Some(branch),
+        create: branch.starts_with("release/"),
+        cwd: ctx.root(),
+        unaudited: false,
+    };
     deliver(&ctx, &plan(&ctx, &wanted)?).map(|(moved, _)| crate::flow::testing::json(moved))
 }
 

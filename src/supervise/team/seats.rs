@@ -33,16 +33,24 @@ impl Checked {
         })?;
         let mut providers = Vec::new();
         for member in team {
-            if is_person(&config, member, provider) {
-                providers.push(HUMAN.to_owned());
-                continue;
-            }
-            let chosen = choose(&config, &member.role, asked(&config, member, provider))?;
-            check_program(&chosen)?;
-            providers.push(chosen.name);
+            providers.push(provider_among(&config, member, provider)?);
         }
         Ok(Self { one_run, providers })
     }
+}
+
+/// By whom an entry of the team is played.
+pub(super) fn provider_of(ctx: &Context, member: &TeamMember, all: Option<&str>) -> Result<String, Failure> {
+    provider_among(&ctx.project_config()?, member, all)
+}
+
+fn provider_among(config: &ProjectConfig, member: &TeamMember, all: Option<&str>) -> Result<String, Failure> {
+    if is_person(config, member, all) {
+        return Ok(HUMAN.to_owned());
+    }
+    let chosen = choose(config, &member.role, asked(config, member, all))?;
+    check_program(&chosen)?;
+    Ok(chosen.name)
 }
 
 /// A person stays one whatever command plays the agents.
@@ -95,25 +103,38 @@ pub(super) fn seat_everybody(
     team: &[TeamMember],
     providers: Vec<String>,
 ) -> Result<Vec<(Seat, String)>, Failure> {
-    let board = ctx.read(&Needs::Nothing)?.board;
     let mut taken = BTreeSet::new();
     let mut seats = Vec::new();
     for (member, provider) in seated(team, providers) {
-        let role = &member.role;
-        let free = numbered_ids(role).filter(|agent| {
-            let Some(known) = board.agent(agent).filter(|known| known.is_active()) else { return true };
-            // One that another run or runner has is waited for.
-            known.runner.is_some() && (known.has(role) || !is_anothers(ctx, agent, known))
-        });
-        let free: Vec<_> = free.filter(|agent| !taken.contains(agent)).take(member.count as usize).collect();
-        for agent in free {
-            let known = board.agent(&agent);
-            if !known.is_some_and(|known| known.is_active() && known.has(role)) {
-                agents::register_running(ctx, role, Some(agent.clone()), &no_runner(), |_| true)?;
-            }
-            taken.insert(agent.clone());
-            seats.push((Seat { agent, role: role.clone() }, provider.clone()));
+        let more = seat_more(ctx, &member, provider, taken.clone())?;
+        taken.extend(more.iter().map(|(seat, _)| seat.agent.clone()));
+        seats.extend(more);
+    }
+    Ok(seats)
+}
+
+/// Seats one entry of the team beside those that are taken.
+pub(super) fn seat_more(
+    ctx: &Context,
+    member: &TeamMember,
+    provider: String,
+    taken: BTreeSet<AgentId>,
+) -> Result<Vec<(Seat, String)>, Failure> {
+    let board = ctx.read(&Needs::Nothing)?.board;
+    let mut seats = Vec::new();
+    let role = &member.role;
+    let free = numbered_ids(role).filter(|agent| {
+        let Some(known) = board.agent(agent).filter(|known| known.is_active()) else { return true };
+        // One that another run or runner has is waited for.
+        known.runner.is_some() && (known.has(role) || !is_anothers(ctx, agent, known))
+    });
+    let free: Vec<_> = free.filter(|agent| !taken.contains(agent)).take(member.count as usize).collect();
+    for agent in free {
+        let known = board.agent(&agent);
+        if !known.is_some_and(|known| known.is_active() && known.has(role)) {
+            agents::register_running(ctx, role, Some(agent.clone()), &no_runner(), |_| true)?;
         }
+        seats.push((Seat { agent, role: role.clone() }, provider.clone()));
     }
     Ok(seats)
 }

@@ -102,6 +102,8 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
         git_settings,
         pending_edits,
         made_below,
+        routes,
+        workstreams,
         extra,
     } = &good.rest;
     let now = &edited.rest;
@@ -131,6 +133,8 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     differ("git_settings", *git_settings == now.git_settings);
     differ("pending_edits", *pending_edits == now.pending_edits);
     differ("made_below", *made_below == now.made_below);
+    differ("routes", *routes == now.routes);
+    differ("workstreams", *workstreams == now.workstreams);
     differ("extra", *extra == now.extra);
     let ids = |board: &Board| board.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
     if ids(good) != ids(edited) {

@@ -2,6 +2,7 @@
 
 use super::ids::GraphId;
 use super::prelude::*;
+use super::route::Routing;
 use super::spent::Spent;
 
 /// A `spec_ref` of this name means the text of the goal.
@@ -58,6 +59,8 @@ record! {
         pub planning_before: Spent,
         /// The name of its work graph, kept when it is over.
         pub graph_id: Option<GraphId>,
+        /// How `liza run` is to route it when it starts; absent for goals that are not routed.
+        pub routing: Option<Routing>,
     }
 
     /// The text of a spec as it was when a task was planned. `.liza/spec_texts` holds the text under its hash.
@@ -107,6 +110,7 @@ impl Goal {
             spent_before: Spent::default(),
             planning_before: Spent::default(),
             graph_id: None,
+            routing: None,
         }
     }
 

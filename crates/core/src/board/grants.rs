@@ -109,7 +109,7 @@ pub fn default_recipients(role: &str) -> &'static [&'static str] {
 /// For whom a role may plan work if the registry says nothing else.
 pub fn default_spawns(role: &str) -> &'static [&'static str] {
     match role {
-        "planner" => &["coder", "test_engineer"],
+        "planner" => &["coder", "test_engineer", "supervisor", "operator", "auditor"],
         _ => &[],
     }
 }

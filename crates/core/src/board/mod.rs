@@ -42,6 +42,8 @@ pub mod result;
 pub mod review;
 pub mod review_result;
 pub mod rights;
+pub mod route;
+mod routing;
 pub mod rules;
 pub mod shapes;
 pub mod slice;
@@ -52,6 +54,7 @@ pub mod switch;
 pub mod task;
 pub mod time;
 pub mod verb;
+pub mod workstream;
 
 #[cfg(test)]
 mod model;

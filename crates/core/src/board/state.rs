@@ -13,8 +13,10 @@ use super::marks::{RunMark, TaskMark};
 use super::oversight::Intervention;
 use super::prelude::*;
 use super::records::{Anomaly, Discovery, Handoff, Message, Note, SpecChange};
+use super::route::Route;
 use super::spent::Spent;
 use super::task::Task;
+use super::workstream::Workstream;
 use crate::text::nearest;
 
 /// The format this program writes.
@@ -98,6 +100,10 @@ record! {
         /// What the process that made this board had inherited from an agent or a gate of another one: a test that uses liza,
         /// for instance. Who has the same is free here; every other mark is an agent's or a gate's.
         pub made_below: Option<super::origin::Mark>,
+        /// How goals and jobs given to `liza run` were routed, the last of them.
+        pub routes: Vec<Route>,
+        /// The parts that the current goal was split into, each with a supervisor's plan.
+        pub workstreams: Vec<Workstream>,
         /// What another version's board said beside all this, as JSON; kept, and never looked at.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub extra: BTreeMap<String, String>,

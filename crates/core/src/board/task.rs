@@ -331,6 +331,8 @@ record! {
         pub expected_lines: Option<u32>,
         /// How many minutes it is given; at most 12 for a coder's work.
         pub timebox_minutes: Option<u32>,
+        /// The scenario of the route it was planned under; without one, that of its title counts.
+        pub ssot_id: Option<String>,
         pub created_by: AgentId,
         pub created_at: Wall,
         /// The last one is the present one.

@@ -108,6 +108,7 @@ pub fn plan_of(tasks: Vec<NewTask>) -> AddTasks {
         single: false,
         strict: true,
         slices: true,
+        workstreams: Vec::new(),
     }
 }
 

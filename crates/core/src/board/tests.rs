@@ -26,6 +26,7 @@ mod requests;
 mod restoring;
 mod results;
 mod reviewing;
+mod routes;
 mod specification;
 mod spending;
 mod time;

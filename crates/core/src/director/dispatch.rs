@@ -56,18 +56,8 @@ impl AgentType {
     }
 }
 
-words! {
-    /// What a run may do to the repository.
-    #[derive(Default)]
-    pub enum Mode {
-        ReadOnly = "read_only",
-        #[default]
-        Write = "write",
-        Mixed = "mixed",
-    }
-}
-
-named_by!(Mode);
+/// What a run may do to the repository.
+pub use crate::board::route::RunMode as Mode;
 
 record! {
     /// What is wanted of a slice.

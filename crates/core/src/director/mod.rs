@@ -5,6 +5,7 @@ pub mod ladder;
 pub mod reading;
 pub mod results;
 pub mod schema;
+pub mod slices;
 
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ use super::dispatch::{AgentType, TaskContract};
 use crate::board::fields::record;
 use crate::board::names::words;
 use crate::board::result::{EvidenceItem, ResultStatus};
+pub use crate::board::route::AuditVerdict;
 use crate::board::slice::SliceKind;
 use crate::board::{PathPattern, Role, TaskId, WorkstreamId};
 
@@ -114,14 +115,6 @@ result! {
         pub evidence_requests: Vec<String>,
         /// What could still go wrong.
         pub residual_risk: Option<String>,
-    }
-}
-
-words! {
-    pub enum AuditVerdict {
-        Approve = "APPROVE",
-        Block = "BLOCK",
-        NeedsEvidence = "NEEDS_EVIDENCE",
     }
 }
 

@@ -1,6 +1,7 @@
 //! WHAT SHOULD HAPPEN NEXT: pure answers from a board and a moment.
 
 pub mod alerts;
+pub mod audit;
 pub mod breaker;
 pub mod checklist;
 pub mod experiment;

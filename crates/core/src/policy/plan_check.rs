@@ -65,6 +65,8 @@ pub struct Around<'a> {
     pub finalize: bool,
     /// Drafts too may wait only for what is there.
     pub as_graph: bool,
+    /// The goal was routed: what is advice elsewhere about sizes and splits is an error.
+    pub strict: bool,
     /// What was looked up in the repository for each task.
     pub ground: &'a BTreeMap<TaskId, ground::Ground>,
 }
@@ -89,11 +91,11 @@ pub fn check(tasks: &[NewTask], around: &Around) -> Checked {
         findings.extend(lacking(task, specs_found.contains(&task.id), around));
         findings.extend(vague(task));
         findings.extend(tests_alone(task));
-        findings.extend(size::of_task(task));
+        findings.extend(size::of_task(task, around.strict));
         findings
             .extend(around.ground.get(&task.id).into_iter().flat_map(|found| ground::of_task(task, found)));
     }
-    findings.extend(size::of_plan(tasks, &split));
+    findings.extend(size::of_plan(tasks, &split, around.strict));
     findings.extend(order.waits.iter().map(Wait::finding));
     findings.sort_by_key(|finding| finding.severity);
     Checked { findings, order, split }

@@ -1,5 +1,6 @@
 //! `liza.yaml`: what people decide about their project. Committed, read from the main root, never from a task's tree.
 
+use super::audit::AuditConfig;
 use super::experiment::ExperimentConfig;
 use super::prelude::*;
 use super::prices::Prices;
@@ -50,6 +51,7 @@ settings! {
         pub run: RunConfig,
         pub watch: WatchConfig,
         pub review: ReviewConfig,
+        pub audit: AuditConfig,
         pub overseer: OverseerConfig,
         pub breaker: BreakerConfig,
         pub spend: SpendConfig,

@@ -107,6 +107,8 @@ pub enum CauseKind {
     /// Paths are held by a task that does not move.
     OwnershipDeadlock,
     MissingRole,
+    /// An agent was started for it again and again, and could not take it up.
+    DispatchError,
     Dependency,
     /// A cap is used up; only a person may raise it.
     Spend,
@@ -412,7 +414,7 @@ impl<'a> Round<'a> {
         }
         if let Some(why) = team.futile.get(id) {
             let hint = format!("mend that, then run again; `liza task show {id}` tells more");
-            return Cause::person(format!("it could not be taken up: {why}"), hint);
+            return Cause::new(CauseKind::DispatchError, format!("it could not be taken up: {why}"), hint);
         }
         let lease = if task.judged_by().is_some() { &task.review_lease } else { &task.lease };
         if let Some(lease) = lease

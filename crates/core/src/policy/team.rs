@@ -4,6 +4,7 @@ use serde::Deserializer;
 
 use super::prelude::*;
 use super::settings::whole_if_said;
+pub use crate::board::route::RunMode;
 
 /// As the provider of a member of the team: a person plays that role by hand.
 pub const HUMAN: &str = "human";
@@ -128,31 +129,14 @@ impl Limits {
     }
 }
 
-/// What kind of work a run does; it decides how many may be at it at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RunMode {
-    ReadOnly,
-    Write,
-    #[default]
-    Mixed,
-}
-
-impl RunMode {
-    fn cap(self) -> u32 {
-        match self {
-            Self::ReadOnly => 16,
-            Self::Write | Self::Mixed => 12,
-        }
-    }
-}
-
 settings! {
     #[derive(Eq)]
     pub struct RunConfig {
         /// How many agents work at the same time; `max_parallel` is the same setting.
         #[serde(alias = "max_parallel")]
         pub window: u32 = 4,
+        /// The same for goals that `liza run "WHAT"` has routed; no more than 12 where files change, and 16 where none does.
+        pub routed_window: u32 = 16,
         pub mode: RunMode,
         /// How many agents this machine and its accounts bear in all.
         pub max_threads: u32 = 48,
@@ -166,8 +150,18 @@ settings! {
 impl RunConfig {
     /// How many agents may work at once, everything considered; never fewer than one.
     pub fn effective_window(&self) -> usize {
+        self.capped(self.window, self.mode)
+    }
+
+    /// The same for a goal that was routed, in its own mode.
+    pub fn routed_window(&self, mode: RunMode) -> usize {
+        self.capped(self.routed_window, mode)
+    }
+
+    /// So many as are wanted, as the mode and the threads allow; never fewer than one.
+    pub fn capped(&self, wanted: u32, mode: RunMode) -> usize {
         let room = self.max_threads.saturating_sub(self.reserve_threads);
-        self.window.min(self.mode.cap()).min(room).max(1) as usize
+        wanted.min(mode.cap()).min(room).max(1) as usize
     }
 }
 
@@ -201,6 +195,9 @@ mod tests {
         assert_eq!(config(40, RunMode::ReadOnly, 48, 4).effective_window(), 16);
         assert_eq!(config(40, RunMode::Write, 8, 4).effective_window(), 4);
         assert_eq!(config(4, RunMode::Write, 2, 4).effective_window(), 1);
+        let routed = |mode| RunConfig::default().routed_window(mode);
+        assert_eq!([routed(RunMode::Write), routed(RunMode::Mixed), routed(RunMode::ReadOnly)], [12, 12, 16]);
+        assert_eq!(config(4, RunMode::Write, 12, 4).routed_window(RunMode::ReadOnly), 8);
     }
 
     #[test]

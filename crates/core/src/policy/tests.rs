@@ -4,3 +4,4 @@ mod merging;
 mod run;
 mod spending;
 mod wakes;
+mod windows;

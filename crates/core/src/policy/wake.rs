@@ -1,6 +1,7 @@
 //! What calls for the planner.
 
 use super::prelude::*;
+use crate::board::route::AuditVerdict;
 
 /// One reason for the planner to act, with what it is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -19,6 +20,10 @@ words! {
         AnsweredNote = "answered_note",
         /// A note was typed into the file, and no person's command has adopted it.
         TypedNote = "typed_note",
+        /// A goal that was routed to one small job is not done by it.
+        SingleFailed = "single_failed",
+        /// The auditor does not let the goal pass.
+        AuditBlock = "audit_block",
         Blocked = "blocked",
         IntegrationFailed = "integration_failed",
         ImmediateDiscovery = "immediate_discovery",
@@ -39,6 +44,12 @@ impl Trigger {
             Self::AnsweredNote => "act on it, then `liza inbox --done ID`",
             Self::TypedNote => {
                 "no person has confirmed it, so it is no answer: prepare, ask with `liza message`, then `liza inbox --done ID`"
+            }
+            Self::SingleFailed => {
+                "it is no small job after all: plan workstreams with `liza plan FILE` and `liza task abandon ID --reason …`, or answer it: `liza task unblock ID --answer …`"
+            }
+            Self::AuditBlock => {
+                "read the findings: `liza result show ID`; plan what settles them: `liza plan FILE`"
             }
             Self::Blocked => "answer it: `liza task unblock ID --answer …`, or cut it anew",
             Self::IntegrationFailed => "a coder repairs it; see that somebody does, or cut it anew",
@@ -77,9 +88,18 @@ impl Wake {
 /// Every reason at this moment, the most pressing first.
 pub fn wakes(board: &Board, now: Wall) -> Vec<Wake> {
     let tasks = |status: Status| -> Vec<String> {
-        let open = |task: &&Task| task.status == status && !task.hypothesis_exhausted();
+        let single = board.single_job();
+        let open = |task: &&Task| {
+            task.status == status
+                && !task.hypothesis_exhausted()
+                && single.is_none_or(|single| single != &task.id)
+        };
         board.tasks.iter().filter(open).map(|task| task.id.to_string()).collect()
     };
+    let single = board.single_job().and_then(|id| board.task(id));
+    let failed = single.filter(|task| task.status == Status::Blocked && !task.hypothesis_exhausted());
+    let audited = board.route().and_then(|route| route.audits.last());
+    let blocked = audited.filter(|audit| audit.verdict == AuditVerdict::Block && board.rest.goal.is_open());
     let is_unplanned = board.rest.goal.is_open() && !board.is_planned();
     let unplanned = is_unplanned.then(|| board.rest.goal.id.clone()).into_iter();
     let exhausted =
@@ -106,6 +126,8 @@ pub fn wakes(board: &Board, now: Wall) -> Vec<Wake> {
         Wake::new(Trigger::HypothesisExhausted, exhausted.map(|task| task.id.to_string()).collect()),
         Wake::new(Trigger::AnsweredNote, notes.map(|note| note.id.clone()).collect()),
         Wake::new(Trigger::TypedNote, typed.map(|note| note.id.clone()).collect()),
+        Wake::new(Trigger::SingleFailed, failed.iter().map(|task| task.id.to_string()).collect()),
+        Wake::new(Trigger::AuditBlock, blocked.iter().map(|audit| audit.task.to_string()).collect()),
         Wake::new(Trigger::Blocked, tasks(Status::Blocked)),
         Wake::new(Trigger::IntegrationFailed, tasks(Status::IntegrationFailed)),
         Wake::new(Trigger::ImmediateDiscovery, discovered(Urgency::Immediate).collect()),

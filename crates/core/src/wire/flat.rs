@@ -265,6 +265,10 @@ struct Whole {
     #[serde(default)]
     made_below: Option<crate::board::origin::Mark>,
     #[serde(default)]
+    routes: Vec<crate::board::route::Route>,
+    #[serde(default)]
+    workstreams: Vec<crate::board::workstream::Workstream>,
+    #[serde(default)]
     extra: std::collections::BTreeMap<String, String>,
     #[serde(default)]
     tasks: Vec<Flat>,
@@ -316,6 +320,8 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             git_settings: whole.git_settings,
             pending_edits: whole.pending_edits,
             made_below: whole.made_below,
+            routes: whole.routes,
+            workstreams: whole.workstreams,
             extra: whole.extra,
         },
     })

@@ -25,6 +25,7 @@ pub mod plan;
 mod prelude;
 mod prescan;
 pub mod proof;
+pub mod route;
 pub mod schema;
 mod seal;
 pub mod state;

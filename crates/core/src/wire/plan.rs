@@ -5,6 +5,7 @@ mod work_graph;
 
 use super::prelude::*;
 use super::{ForeignError, Limits, read_foreign, read_foreign_value};
+use crate::board::workstream::NewStream;
 
 pub use subcontract::PlannedSubcontracts;
 pub use work_graph::{PlannedGraph, PlannedNode, Standing};
@@ -15,13 +16,19 @@ pub struct Plan {
     /// What the work graph of the board is called from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph_id: Option<GraphId>,
+    /// May be left out where `workstreams` are named.
+    #[serde(default)]
     pub tasks: Vec<NewTask>,
+    /// Parts of the goal that own different paths; a supervisor plans each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workstreams: Vec<NewStream>,
 }
 
 /// What a plan file asks for.
 #[derive(Debug, Default)]
 pub struct Planned {
     pub tasks: Vec<NewTask>,
+    pub workstreams: Vec<NewStream>,
     /// It is written as a work graph: nodes that lack something become drafts.
     pub as_graph: bool,
     pub graph_id: Option<GraphId>,
@@ -42,12 +49,18 @@ fn read_tasks(bytes: &[u8]) -> Result<Plan, ForeignError> {
     let limits = Limits::of_bytes(LARGEST_PLAN);
     let value = read_foreign_value(bytes, limits)?;
     if value.is_array() {
-        return read_foreign::<Vec<NewTask>>(bytes, limits).map(|tasks| Plan { graph_id: None, tasks });
+        return read_foreign::<Vec<NewTask>>(bytes, limits).map(Plan::of_tasks);
     }
-    if value.get("tasks").is_some() {
+    if value.get("tasks").is_some() || value.get("workstreams").is_some() {
         return read_foreign::<Plan>(bytes, limits);
     }
-    read_foreign::<NewTask>(bytes, limits).map(|task| Plan { graph_id: None, tasks: vec![task] })
+    read_foreign::<NewTask>(bytes, limits).map(|task| Plan::of_tasks(vec![task]))
+}
+
+impl Plan {
+    fn of_tasks(tasks: Vec<NewTask>) -> Self {
+        Self { graph_id: None, tasks, workstreams: Vec::new() }
+    }
 }
 
 /// Reads any of these, a work graph `{id, nodes: […], edges: […]}`, or subcontracts. `standing` says what is in the repository at a path.
@@ -73,5 +86,6 @@ pub fn read_planned(
         return read_foreign::<PlannedSubcontracts>(listed.as_bytes(), limits)?.planned(standing);
     }
     let plan = read_tasks(bytes)?;
-    Ok(Planned { tasks: plan.tasks, graph_id: plan.graph_id, ..Planned::default() })
+    let Plan { graph_id, tasks, workstreams } = plan;
+    Ok(Planned { tasks, workstreams, graph_id, ..Planned::default() })
 }

@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::board::review::Feedback;
 use crate::policy::ProjectConfig;
 
-pub const NAMES: [&str; 11] = [
+pub const NAMES: [&str; 12] = [
     "state",
     "task",
     "new-task",
@@ -16,6 +16,7 @@ pub const NAMES: [&str; 11] = [
     "checkpoint",
     "config",
     "bundle",
+    "route",
 ];
 
 pub fn schema(name: &str) -> Option<Value> {
@@ -30,6 +31,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "feedback" => schemars::schema_for!(Feedback).to_value(),
         "checkpoint" => schemars::schema_for!(Checkpoint).to_value(),
         "bundle" => schemars::schema_for!(super::bundle::Bundle).to_value(),
+        "route" => schemars::schema_for!(super::route::RouteAnswer).to_value(),
         "config" => schemars::schema_for!(ProjectConfig).to_value(),
         _ => return None,
     })

@@ -1,5 +1,5 @@
 use crate::cli::prelude::*;
-use crate::flow::results;
+use crate::flow::streams;
 
 /// Accept a plan or the result of a merge slice
 ///
@@ -16,7 +16,7 @@ pub struct AcceptArgs {
 impl OnBoard for AcceptArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         session.seal_request()?;
-        let (accepted, revision) = results::accept(&session.ctx, &self.task)?;
+        let (accepted, revision) = streams::accept(&session.ctx, &self.task)?;
         let text = match accepted.tasks.len() {
             0 => format!("the result of {} is accepted ({})", self.task, accepted.status),
             _ => format!("the result of {} is accepted; added {}", self.task, commas(&accepted.tasks)),

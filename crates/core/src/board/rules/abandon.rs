@@ -82,6 +82,18 @@ logged! {
 
 outcome!(Rescoped { task: TaskId, status: Status, superseded_by: Vec<TaskId> });
 
+impl Rescope {
+    /// The new tasks; those that name no workstream stay in that of the old one.
+    fn members(&self, board: &Board) -> Vec<NewTask> {
+        let stream = board.task(&self.task).and_then(|task| task.workstream.clone());
+        let labelled = |new: &NewTask| NewTask {
+            workstream: new.workstream.clone().or_else(|| stream.clone()),
+            ..new.clone()
+        };
+        self.into.iter().map(labelled).collect()
+    }
+}
+
 impl Verb for Rescope {
     const OPERATION: Option<Operation> = Some(Operation::Plan);
     type Outcome = Rescoped;
@@ -125,11 +137,13 @@ impl Verb for Rescope {
         if self.slices {
             self.into.iter().try_for_each(super::add_tasks::check_slice)?;
         }
+        super::streams::check_members(board, &self.members(board), &[], None)?;
         check_finalizable(board, call, &self.into, &self.specs_found)
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let goal = board.task(&self.task).and_then(|task| task.goal.clone());
+        let stream = board.task(&self.task).and_then(|task| task.workstream.clone());
         add(board, call, &self.into, true, &self.pins);
         let replacements: Vec<TaskId> =
             self.into.iter().map(|new| new.id.clone()).chain(self.existing.iter().cloned()).collect();
@@ -139,6 +153,9 @@ impl Verb for Rescope {
                 body.parent = Some(self.task.clone());
             }
             head.goal.clone_from(&goal);
+            if head.workstream.is_none() {
+                head.workstream.clone_from(&stream);
+            }
         }
         end(board, call, &self.task, Status::Superseded, Event::Superseded, &self.reason);
         let (head, _) = parts(board, &self.task);

@@ -3,6 +3,7 @@
 use super::add_tasks::{NewTask, add, check_finalizable, check_new, check_slice, named};
 use super::prelude::*;
 use super::reject::{block, rounds_used_up};
+use super::streams::{check_accepted, check_stream_plan, note_accepted};
 use super::submit_result::end_with_nothing;
 use crate::text::same_reason;
 
@@ -78,8 +79,9 @@ impl Verb for AcceptResult {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         check_decision(board, call, &self.task, &self.digest, "accept")?;
         if self.tasks.is_empty() {
-            return Ok(());
+            return check_stream_plan(board, &self.task);
         }
+        check_accepted(board, &self.task, &self.tasks)?;
         check_spawn(board, call, self.tasks.iter().map(|task| &task.role))?;
         check_new(board, call, &self.tasks, true)?;
         self.tasks.iter().try_for_each(check_slice)?;
@@ -94,6 +96,7 @@ impl Verb for AcceptResult {
         if !self.tasks.is_empty() {
             add(board, call, &self.tasks, true, &self.pins);
         }
+        note_accepted(board, call, &self.task, &self.tasks);
         let tasks = self.tasks.iter().map(|task| task.id.clone()).collect();
         ResultAccepted { task: self.task.clone(), status: Status::Merged, digest: self.digest.clone(), tasks }
     }
@@ -140,6 +143,7 @@ impl Verb for RejectResult {
         let text: Vec<String> = std::iter::once(self.reason.trim().to_owned()).chain(listed).collect();
         body.rejection_feedback = Some(text.join("\n"));
         head.status = Status::Rejected;
+        head.review_lease = None;
         head.reserved_until = Some(Deadline::after(call.now, config.lease_seconds));
         let line = entry(call, Event::Rejected).step(Status::ReadyForReview, Status::Rejected);
         body.history.push(line.detail(self.reason.clone()));

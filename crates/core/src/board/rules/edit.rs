@@ -5,6 +5,7 @@ use super::add_tasks::{
 };
 use super::claim::check_paths_free;
 use super::prelude::*;
+use super::streams::{check_members, check_route};
 
 logged! {
     /// The text as the editor found it and as it shall be: a change that another editor made in between is not overwritten.
@@ -115,6 +116,12 @@ impl Verb for EditTask {
         if self.slices {
             check_slice(&self.after)?;
             self.check_kind_stays(task)?;
+            check_members(board, std::slice::from_ref(&*self.after), &[], None)?;
+            let moves =
+                self.before.workstream != self.after.workstream || self.before.kind != self.after.kind;
+            if moves && board.is_planned_for_goal(task) {
+                check_route(board, call, std::slice::from_ref(&*self.after), &[])?;
+            }
         }
         if self.strict && self.before.parent != self.after.parent {
             check_parent(board, call, &self.after, &[])?;

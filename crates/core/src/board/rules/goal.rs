@@ -77,6 +77,8 @@ logged! {
     pub struct AddGoal {
         pub goal: String,
         pub spec_ref: String,
+        /// It was given to `liza run`, which routes it when it starts.
+        pub routing: Option<Routing>,
     }
 }
 
@@ -100,6 +102,7 @@ impl Verb for AddGoal {
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let mut goal = Goal::new(&board.next_goal_id(), &self.goal, &self.spec_ref);
         goal.created = Some(call.now.wall);
+        goal.routing.clone_from(&self.routing);
         let waiting = board.queued_goals().count() as u64;
         let starts = is_over(board) && waiting == 0;
         let status = if starts { GoalStatus::InProgress } else { GoalStatus::Queued };

@@ -49,6 +49,8 @@ impl Board {
                 git_settings: None,
                 pending_edits: Vec::new(),
                 made_below: None,
+                routes: Vec::new(),
+                workstreams: Vec::new(),
                 extra: BTreeMap::new(),
             },
         }

@@ -9,6 +9,7 @@ mod agents;
 mod apply_bundle;
 mod approve;
 mod archive;
+mod audit;
 mod bless;
 mod block;
 mod breaker;
@@ -16,6 +17,7 @@ mod bug;
 mod bundle;
 mod checkpoint;
 mod claim;
+mod collapse;
 mod commit;
 mod common;
 mod contradiction;
@@ -43,9 +45,11 @@ mod report;
 mod restore;
 mod review_lease;
 mod reviewers;
+mod route;
 mod sent_back;
 mod set_aside_edit;
 mod sprint;
+mod streams;
 mod submit;
 mod submit_result;
 mod sync;
@@ -70,6 +74,7 @@ pub use agents::*;
 pub use apply_bundle::*;
 pub use approve::*;
 pub use archive::*;
+pub use audit::*;
 pub use bless::*;
 pub use block::*;
 pub use breaker::*;
@@ -77,6 +82,7 @@ pub use bug::*;
 pub use bundle::*;
 pub use checkpoint::*;
 pub use claim::*;
+pub use collapse::*;
 pub use commit::WorktreeCommit;
 pub use common::{dependency_met, dependency_met_by, lease_over};
 pub use edit::*;
@@ -99,9 +105,11 @@ pub use release::*;
 pub use report::*;
 pub use restore::*;
 pub use review_lease::*;
+pub use route::*;
 pub use sent_back::*;
 pub use set_aside_edit::*;
 pub use sprint::*;
+pub use streams::*;
 pub use submit::*;
 pub use submit_result::*;
 pub use sync::*;
@@ -248,4 +256,8 @@ transitions! {
     AcceptResult "accept_result" task,
     RejectResult "reject_result" task,
     Redispatch "redispatch" task,
+    RecordRoute "record_route",
+    RecordAudit "record_audit",
+    WaiveAudit "waive_audit",
+    CollapseStream "collapse_stream",
 }

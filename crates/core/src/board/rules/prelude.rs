@@ -8,7 +8,8 @@ pub use crate::board::{
     agent::*, assumptions::*, breaker::*, call::*, caps::*, checklist::*, config::*, convergence::*,
     disagreement::*, ending::*, expectation::*, gates::*, goals::*, grants::*, graph::*, history::*,
     intent::*, invariants::*, lease::*, marks::*, oversight::*, paths::*, quorum::*, records::*, refusal::*,
-    result::*, review::*, review_result::*, rights::*, slice::*, spent::*, state::*, task::*,
+    result::*, review::*, review_result::*, rights::*, route::*, slice::*, spent::*, state::*, task::*,
+    workstream::*,
 };
 pub use crate::board::{assumptions, checklist, convergence, disagreement, rights};
 

@@ -160,6 +160,7 @@ impl Verb for SubmitResult {
 pub(super) fn end_with_nothing(head: &mut Head, body: &mut Body, call: &Call) {
     head.status = Status::Merged;
     head.lease = None;
+    head.review_lease = None;
     head.reserved_until = None;
     head.holds_paths = false;
     head.holds_paths_until = None;

@@ -7,7 +7,7 @@ use crate::board::testing::*;
 use crate::board::{Code, Status};
 
 fn goal(text: &str) -> AddGoal {
-    AddGoal { goal: text.to_owned(), spec_ref: "goal".to_owned() }
+    AddGoal { goal: text.to_owned(), spec_ref: "goal".to_owned(), routing: None }
 }
 
 /// Work on a task from its claim to its merge.

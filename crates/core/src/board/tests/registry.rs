@@ -270,12 +270,15 @@ fn planner_adds_tasks_for_granted_roles() {
     assert!(
         for_role(&mut bench, ACTOR, "coder").is_ok() && for_role(&mut bench, ACTOR, "test_engineer").is_ok()
     );
-    let refusal = for_role(&mut bench, ACTOR, "auditor").expect_err("not by default");
+    for name in ["supervisor", "operator", "auditor"] {
+        assert!(for_role(&mut bench, ACTOR, name).is_ok(), "{name}");
+    }
+    let refusal = for_role(&mut bench, ACTOR, "overseer").expect_err("not by default");
     assert!(of_the_registry(&refusal) && refusal.message.contains("roles.planner.may_spawn"), "{refusal}");
-    assert!(for_role(&mut bench, "human", "auditor").is_ok(), "people plan for everybody");
-    let only = Grants { may_spawn: Some(vec![role("operator")]), ..Grants::default() };
+    assert!(for_role(&mut bench, "human", "overseer").is_ok(), "people plan for everybody");
+    let only = Grants { may_spawn: Some(vec![role("red_team")]), ..Grants::default() };
     register(&mut bench, &["planner"], only);
-    assert!(for_role(&mut bench, ACTOR, "operator").is_ok());
+    assert!(for_role(&mut bench, ACTOR, "red_team").is_ok());
     let mut rescope = bench.replace("t", "for-coder");
     rescope.into = vec![new_task("again", "again/")];
     rescope.specs_found = vec![id("again")];

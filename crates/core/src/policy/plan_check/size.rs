@@ -45,7 +45,7 @@ impl Split {
 }
 
 /// What can be said of one task alone.
-pub fn of_task(task: &NewTask) -> Vec<Finding> {
+pub fn of_task(task: &NewTask, strict: bool) -> Vec<Finding> {
     let id = &task.id;
     let mut found = Vec::new();
     let named = task.scope.inside.iter().filter(|path| is_file(path)).count();
@@ -69,11 +69,11 @@ pub fn of_task(task: &NewTask) -> Vec<Finding> {
         let hint = "criteria that need no common code belong to tasks of their own";
         found.push(Finding::of(Severity::Warning, "too_many_criteria", id, message, hint));
     }
-    found.extend(timebox(task));
+    found.extend(timebox(task, strict));
     found
 }
 
-fn timebox(task: &NewTask) -> Option<Finding> {
+fn timebox(task: &NewTask, strict: bool) -> Option<Finding> {
     let (id, minutes) = (&task.id, task.timebox_minutes?);
     let slice = task.slice_kind.unwrap_or_else(|| SliceKind::of_role(&task.role));
     let band = slice.band(&task.role);
@@ -90,18 +90,25 @@ fn timebox(task: &NewTask) -> Option<Finding> {
             "{id} is given {minutes} minute; to hand out, review and merge it takes longer than that"
         );
         let hint = "do it within the task it belongs to; an operator's task that only runs commands has `slice_kind: probe`";
-        return Some(Finding::of(Severity::Warning, "micro_slice", id, message, hint));
+        return Some(Finding::of(sized(strict, Severity::Warning), "micro_slice", id, message, hint));
     }
     (!band.contains(&minutes)).then(|| {
         let (what, least, most) = (slice.words(&task.role), band.start(), band.end());
         let message = format!("{id} is given {minutes} minutes; {what} takes {least} to {most}");
         let hint = "split it differently, or say by slice_kind (probe, work, review, merge) what it is for";
-        Finding::of(Severity::Advice, "timebox_band", id, message, hint)
+        // No reviewer looks at an operator's work, so its time is all that bounds it.
+        let bound = strict && task.role == Role::operator() && slice == SliceKind::Work;
+        Finding::of(sized(bound, Severity::Advice), "timebox_band", id, message, hint)
     })
 }
 
+/// On a routed goal an error: no agent reads advice between a plan and its acceptance.
+fn sized(strict: bool, otherwise: Severity) -> Severity {
+    if strict { Severity::Error } else { otherwise }
+}
+
 /// What can be said of the tasks together.
-pub fn of_plan(tasks: &[NewTask], split: &Split) -> Vec<Finding> {
+pub fn of_plan(tasks: &[NewTask], split: &Split, strict: bool) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut by_place: BTreeMap<Vec<&str>, Vec<&NewTask>> = BTreeMap::new();
     for task in tasks.iter().filter(|task| !owned(task).is_empty() && owned(task).iter().all(is_file)) {
@@ -133,7 +140,7 @@ pub fn of_plan(tasks: &[NewTask], split: &Split) -> Vec<Finding> {
             ids.join(", ")
         );
         let hint = "make it one task; cut where parts own disjoint paths, do not wait for each other, or take too long";
-        found.push(Finding::of_all(Severity::Advice, "split_unjustified", message, hint));
+        found.push(Finding::of_all(sized(strict, Severity::Advice), "split_unjustified", message, hint));
     }
     found
 }

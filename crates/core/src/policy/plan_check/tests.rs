@@ -23,6 +23,7 @@ impl Scene {
                 specs_found: &specs,
                 finalize: self.finalize,
                 as_graph: false,
+                strict: false,
                 ground: &BTreeMap::new(),
             },
         )

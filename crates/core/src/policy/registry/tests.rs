@@ -81,7 +81,10 @@ fn agent_with_two_roles_has_both_grants() {
 fn planner_may_use_roles_added_in_liza_yaml() {
     let config = config("roles: {technical_writer: {}, coder: {}}");
     let grants = Registry::new(&config).grants(&roles(&["planner"]));
-    assert_eq!(grants.may_spawn, Some(roles(&["coder", "technical_writer", "test_engineer"])));
+    assert_eq!(
+        grants.may_spawn,
+        Some(roles(&["auditor", "coder", "operator", "supervisor", "technical_writer", "test_engineer"]))
+    );
     assert!(grants.may_message.is_some_and(|to| to.contains(&role("technical_writer"))));
     assert!(Registry::new(&config).grants(&roles(&["coder"])).is_default());
 }

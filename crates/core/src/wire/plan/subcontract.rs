@@ -166,7 +166,14 @@ impl PlannedSubcontracts {
         for review in &reviews {
             remarks.push(review.ask_in(&mut tasks, &reviews));
         }
-        Ok(Planned { tasks, as_graph: true, graph_id: self.id, max_parallel: self.max_parallel, remarks })
+        Ok(Planned {
+            tasks,
+            as_graph: true,
+            graph_id: self.id,
+            max_parallel: self.max_parallel,
+            remarks,
+            ..Planned::default()
+        })
     }
 
     /// What one of them blocks waits for it.

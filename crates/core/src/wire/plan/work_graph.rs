@@ -184,6 +184,7 @@ impl PlannedGraph {
             graph_id: self.id,
             max_parallel: self.max_parallel.or(self.config.max_parallel),
             remarks,
+            ..Planned::default()
         })
     }
 }

@@ -1,0 +1,124 @@
+//! What the auditor said of a goal, on record with its route, and what a person delivers without it.
+
+use super::AddTasks;
+use super::prelude::*;
+
+/// So much of one finding is on the board; the result has it whole.
+const LONGEST_FINDING: usize = 1000;
+/// So many findings are.
+const MOST_FINDINGS: usize = 20;
+
+logged! {
+    pub struct RecordAudit {
+        /// The auditor's task, which has ended.
+        pub task: TaskId,
+        pub verdict: AuditVerdict,
+        pub findings: Vec<String>,
+        pub evidence_requests: Vec<String>,
+        /// Probes that bring the evidence the auditor asks for, added in the same commit.
+        pub probes: Option<AddTasks>,
+    }
+}
+
+outcome!(Audited { goal: String, task: TaskId, round: u32, verdict: AuditVerdict, probes: Vec<TaskId> });
+
+impl Verb for RecordAudit {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = Audited;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        if !call.by.is_liza() {
+            human_only(call, "record an audit")?;
+        }
+        let task = find(board, &self.task)?;
+        if task.role != Role::auditor() || task.kind != Kind::Report || task.status != Status::Merged {
+            return Err(wrong_state(task, "recorded as an audit", next_step(task)));
+        }
+        let goal = board.goal_of(task);
+        let Some(route) = board.route_of_goal(goal) else {
+            return Err(refusal!(Code::Transition, "{goal} was not routed, so it has no audit"));
+        };
+        if route.audits.iter().any(|audit| audit.task == self.task) {
+            return Err(refusal!(Code::Transition, "the audit `{}` is on record already", self.task));
+        }
+        self.probes.as_ref().map_or(Ok(()), |probes| Verb::check(probes, board, call))
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        let probes = self.probes.as_ref().map(|probes| probes.change(board, call).tasks).unwrap_or_default();
+        let goal = board.task(&self.task).map(|task| board.goal_of(task).to_owned()).unwrap_or_default();
+        let head = board.rest.integration.head.clone();
+        let kept = |texts: &[String]| -> Vec<String> {
+            let short = |text: &String| crate::text::clipped(text, LONGEST_FINDING).into_owned();
+            texts.iter().take(MOST_FINDINGS).map(short).collect()
+        };
+        let mut round = 1;
+        let routes = &mut board.rest.routes;
+        if let Some(route) = routes.iter_mut().rfind(|route| route.goal.as_deref() == Some(goal.as_str())) {
+            round = route.rounds_used() + 1;
+            route.audits.push(Audit {
+                round,
+                task: self.task.clone(),
+                verdict: self.verdict,
+                head,
+                findings: kept(&self.findings),
+                evidence_requests: kept(&self.evidence_requests),
+                time: call.now.wall,
+            });
+        }
+        Audited { goal, task: self.task.clone(), round, verdict: self.verdict, probes }
+    }
+
+    fn needs(&self, board: &Board) -> Needs {
+        self.probes.as_ref().map_or(Needs::Nothing, |probes| Verb::needs(probes, board))
+    }
+
+    fn asks_archive(&self, board: &Board) -> Vec<TaskId> {
+        self.probes.as_ref().map(|probes| Verb::asks_archive(probes, board)).unwrap_or_default()
+    }
+}
+
+logged! {
+    /// A person delivers what no auditor has approved.
+    pub struct WaiveAudit {
+        pub reason: String,
+    }
+}
+
+outcome!(AuditWaived { goals: Vec<String>, reason: String });
+
+impl Verb for WaiveAudit {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = AuditWaived;
+
+    fn check(&self, _: &Board, call: &Call) -> Result<(), Refusal> {
+        human_only(call, "deliver what no auditor has approved")?;
+        text_given("--unaudited", &self.reason)
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        let goals: Vec<String> = board.unaudited().iter().filter_map(|route| route.goal.clone()).collect();
+        let waiver = Waiver { reason: self.reason.clone(), by: call.by.id(), time: call.now.wall };
+        for goal in &goals {
+            let of_goal = |route: &&mut Route| route.goal.as_ref() == Some(goal);
+            if let Some(route) = board.rest.routes.iter_mut().rfind(of_goal) {
+                route.waived = Some(waiver.clone());
+            }
+        }
+        AuditWaived { goals, reason: self.reason.clone() }
+    }
+}
+
+/// Whether everything that was routed may be delivered.
+pub fn check_audited(board: &Board) -> Result<(), Refusal> {
+    let open = board.unaudited();
+    let Some(route) = open.first() else { return Ok(()) };
+    let goal = route.goal.as_deref().unwrap_or_default();
+    let what = match route.audits.last() {
+        None => "no auditor has reviewed it".to_owned(),
+        Some(audit) => format!("the auditor said {} ({})", audit.verdict.as_str(), audit.task),
+    };
+    Err(refusal!(Code::Unaudited, "{goal} may not be delivered yet: {what}")
+        .hint("`liza run` goes on with it; a person may deliver it all the same: `liza deliver --unaudited \"REASON\"`")
+        .detail("goal", goal))
+}

@@ -1,0 +1,76 @@
+//! A workstream that turns out to be blocked, or to hang together with another one, only looks from then on.
+
+use super::abandon::give_up;
+use super::prelude::*;
+
+logged! {
+    /// A stream only looks from here on: what would change files and is not begun is given up.
+    pub struct CollapseStream {
+        pub stream: WorkstreamId,
+        pub reason: String,
+    }
+}
+
+outcome!(StreamCollapsed {
+    stream: WorkstreamId,
+    reason: String,
+    /// Tasks that were given up.
+    abandoned: Vec<TaskId>,
+    /// Tasks that are under way and go on to their end.
+    under_way: Vec<TaskId>,
+});
+
+impl CollapseStream {
+    /// Tasks of the stream that change files and are not finished: those that are not claimed, and the others.
+    fn members<'b>(&self, board: &'b Board) -> (Vec<&'b Task>, Vec<&'b Task>) {
+        let of_it = |task: &&Task| {
+            let named = task.workstream.as_ref().map(WorkstreamId::as_str).unwrap_or_default();
+            named.eq_ignore_ascii_case(self.stream.as_str())
+                && task.kind != Kind::Report
+                && !task.status.is_terminal()
+        };
+        let unclaimed = |task: &&Task| matches!(task.status, Status::Draft | Status::Idle);
+        board.tasks.iter().filter(of_it).partition(unclaimed)
+    }
+}
+
+impl Verb for CollapseStream {
+    const OPERATION: Option<Operation> = Some(Operation::Plan);
+    type Outcome = StreamCollapsed;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        plans(board, call, "collapse a workstream")?;
+        text_given("--reason", &self.reason)?;
+        let Some(stream) = board.workstream(&self.stream) else {
+            let known: Vec<&str> = board.rest.workstreams.iter().map(|stream| stream.id.as_str()).collect();
+            return Err(refusal!(Code::UnknownRecord, "there is no workstream `{}`", self.stream).hint(
+                if known.is_empty() {
+                    "no plan has opened one".to_owned()
+                } else {
+                    format!("known: {}", known.join(", "))
+                },
+            ));
+        };
+        if stream.collapsed.is_some() {
+            return Err(refusal!(Code::Transition, "the workstream `{}` only looks already", stream.id));
+        }
+        self.members(board).0.iter().try_for_each(|task| no_intent(board, &task.id))
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        let ids = |tasks: Vec<&Task>| tasks.into_iter().map(|task| task.id.clone()).collect::<Vec<_>>();
+        let (unclaimed, others) = self.members(board);
+        let (abandoned, under_way) = (ids(unclaimed), ids(others));
+        let reason = format!("the workstream {} only looks: {}", self.stream, self.reason);
+        abandoned.iter().for_each(|id| give_up(board, call, id, &reason));
+        let collapsed = Collapsed { reason: self.reason.clone(), by: call.by.id(), time: call.now.wall };
+        if let Some(stream) = board.rest.workstreams.iter_mut().find(|stream| stream.is(&self.stream)) {
+            stream.collapsed = Some(collapsed);
+        }
+        StreamCollapsed { stream: self.stream.clone(), reason: self.reason.clone(), abandoned, under_way }
+    }
+
+    fn needs(&self, board: &Board) -> Needs {
+        Needs::Tasks(self.members(board).0.iter().map(|task| task.id.clone()).collect())
+    }
+}

@@ -1,0 +1,110 @@
+//! Workstreams: parts of a goal that own different paths. Each has a supervisor's plan first, and then the slices of that plan.
+
+use super::paths::{PathPattern, RepoPath};
+use super::prelude::*;
+
+/// Minutes that a stream may be given.
+pub const STREAM_MINUTES: std::ops::RangeInclusive<u32> = 4..=12;
+/// Minutes that a supervisor has for the plan of a stream.
+pub const PLANNING_MINUTES: std::ops::RangeInclusive<u32> = 6..=10;
+/// Minutes of the slice that brings a stream together.
+pub const MERGE_MINUTES: u32 = 20;
+
+record! {
+    /// A workstream as a plan proposes it.
+    #[derive(Eq)]
+    pub struct NewStream {
+        pub id: WorkstreamId,
+        /// What it is to reach.
+        pub goal: String,
+        /// Paths that no other stream may own.
+        always pub ownership_paths: Vec<PathPattern>,
+        /// Paths its slices may change; those it owns if absent.
+        pub allowed_paths: Vec<PathPattern>,
+        /// Streams that have to be finished before its slices start.
+        pub depends_on: Vec<WorkstreamId>,
+        /// How many minutes each of its steps is given, 4 to 12.
+        pub timebox_minutes: Option<u32>,
+    }
+
+    pub struct Workstream {
+        pub id: WorkstreamId,
+        pub goal: String,
+        always pub ownership_paths: Vec<PathPattern>,
+        always pub allowed_paths: Vec<PathPattern>,
+        pub depends_on: Vec<WorkstreamId>,
+        pub timebox_minutes: Option<u32>,
+        /// The goal of the board it is a part of.
+        pub of_goal: String,
+        /// The supervisor's task that plans it.
+        pub plan: TaskId,
+        /// When its plan was accepted: before that, no slice of it is admitted.
+        pub accepted: Option<Wall>,
+        /// The tasks its accepted plan has made, the one that brings them together last.
+        pub slices: Vec<TaskId>,
+        /// It only looks from here on.
+        pub collapsed: Option<Collapsed>,
+    }
+
+    #[derive(Eq)]
+    pub struct Collapsed {
+        pub reason: String,
+        pub by: AgentId,
+        pub time: Wall,
+    }
+}
+
+impl NewStream {
+    /// What its slices may change.
+    pub fn allowed(&self) -> Vec<PathPattern> {
+        if self.allowed_paths.is_empty() { self.ownership_paths.clone() } else { self.allowed_paths.clone() }
+    }
+}
+
+/// Whether a pattern stands for nothing beyond these. In doubt it does.
+pub fn is_within(pattern: &PathPattern, patterns: &[PathPattern]) -> bool {
+    let text = pattern.as_str();
+    let below = |outer: &str| outer.ends_with('/') && !outer.contains(['*', '?']) && text.starts_with(outer);
+    let file = RepoPath::new(text).ok().filter(|_| !text.contains(['*', '?']));
+    patterns.iter().any(|outer| {
+        outer == pattern
+            || outer.as_str() == "**"
+            || below(outer.as_str())
+            || file.as_ref().is_some_and(|file| outer.matches(file))
+    })
+}
+
+impl Workstream {
+    /// Ids are unique ignoring case.
+    pub fn is(&self, id: &WorkstreamId) -> bool {
+        self.id.as_str().eq_ignore_ascii_case(id.as_str())
+    }
+}
+
+/// The task that plans a stream.
+pub fn plan_id(stream: &WorkstreamId) -> Result<TaskId, IdError> {
+    TaskId::new(&format!("{stream}-plan"))
+}
+
+/// The task that brings the slices of a stream together.
+pub fn merge_id(stream: &WorkstreamId) -> Result<TaskId, IdError> {
+    TaskId::new(&format!("{stream}-merge"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pattern_is_within_what_covers_all_of_it() {
+        let pattern = |text: &str| PathPattern::new(text).expect("a pattern");
+        let outer = [pattern("src/a/"), pattern("docs/*.md"), pattern("Makefile")];
+        for inside in ["src/a/", "src/a/b.rs", "src/a/**/x.rs", "docs/x.md", "docs/*.md", "Makefile"] {
+            assert!(is_within(&pattern(inside), &outer), "{inside}");
+        }
+        for beyond in ["src/", "src/ab.rs", "docs/", "docs/x/y.md", "**", "docs/?.md", "src/*/b.rs"] {
+            assert!(!is_within(&pattern(beyond), &outer), "{beyond}");
+        }
+        assert!(is_within(&pattern("any/"), &[pattern("**")]));
+    }
+}

@@ -1,0 +1,33 @@
+use crate::board::WorkstreamId;
+use crate::cli::prelude::*;
+
+/// Let a workstream only look from now on (planner, people)
+///
+/// Its tasks that would change files and are not claimed are abandoned, claimed ones go on to their end, and only report tasks are
+/// admitted. For a part that turns out to be blocked or to hang together with another one.
+///
+/// Example: liza stream collapse cli --reason "the parser has to be settled first"
+#[derive(Args)]
+pub struct CollapseArgs {
+    /// The workstream
+    pub stream: WorkstreamId,
+    /// Why
+    #[arg(long)]
+    pub reason: String,
+}
+
+impl OnBoard for CollapseArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let reason = session.input.text(&self.reason)?;
+        session.commit(CollapseStream { stream: self.stream.clone(), reason }, |done| {
+            let mut text = format!("{} only looks from now on\n", done.stream);
+            if !done.abandoned.is_empty() {
+                text.line(format!("abandoned: {}", commas(&done.abandoned)));
+            }
+            if !done.under_way.is_empty() {
+                text.line(format!("go on to their end: {}", commas(&done.under_way)));
+            }
+            text
+        })
+    }
+}

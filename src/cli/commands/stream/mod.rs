@@ -1,0 +1,12 @@
+mod collapse;
+
+use crate::cli::prelude::*;
+
+commands! {
+    /// Change a workstream
+    ///
+    /// Example: liza stream collapse cli --reason "the parser has to be settled first"
+    pub enum StreamCommand {
+        Collapse(collapse::CollapseArgs),
+    }
+}
