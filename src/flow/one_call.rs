@@ -58,8 +58,8 @@ impl OneCall<'_> {
         let (why, stopped) = wait(&mut child, deadline, must_end);
         let Heard { mut last, mut meter, complaint } = heard.until(Instant::now() + DRAIN);
         let text = last.finish();
-        let told = started.usage_file.as_deref().and_then(|path| read_whole(path, 1024 * 1024).ok());
-        meter.finish(told.map(|(bytes, _)| bytes).as_deref());
+        let reported = started.usage_file.as_deref().and_then(|path| read_whole(path, 1024 * 1024).ok());
+        meter.finish(reported.map(|(bytes, _)| bytes).as_deref());
         let usage = meter.usage().clone();
         let last_words =
             usage.last_error.clone().or_else(|| last_line(&complaint)).or_else(|| last_line(text.as_bytes()));

@@ -31,7 +31,7 @@ pub enum Plan {
     Bad(Vec<String>),
 }
 
-/// Plans that wait for somebody to accept them. The run is asked for those of workstreams.
+/// Plans that wait to be accepted. The run is asked for those of workstreams.
 pub fn waiting_plans(board: &Board) -> Vec<TaskId> {
     let waits = |task: &&Task| {
         task.status == Status::ReadyForReview

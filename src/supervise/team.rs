@@ -40,7 +40,7 @@ pub struct RunOptions {
     pub team: Vec<TeamMember>,
     /// Only this task, and no planner.
     pub only: Option<TaskId>,
-    /// By which agent command everybody is played, instead of what liza.yaml says.
+    /// Provider for all agents (overrides liza.yaml).
     pub provider: Option<String>,
 }
 

@@ -93,7 +93,7 @@ impl DemoArgs {
     /// The demo of a large goal.
     fn direct(&self, root: &Path, place: Temporary, began: Instant, ui: Ui) -> Result<Answer, Failure> {
         ui.narrate(&format!(
-            "# A small repository in {}, and one script that plays everybody.",
+            "# A small repository in {}, and one script that plays all roles.",
             root.display()
         ));
         match play_goal(root, place.path(), self.speed, ui) {

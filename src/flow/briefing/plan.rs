@@ -279,7 +279,7 @@ impl Desk<'_> {
                 )),
                 Trigger::SingleFailed => all.push(format!(
                     "The goal was routed to one small job, {id}, which did not do it. Plan it as workstreams (`liza plan FILE`) and give the job \
-                     up (`liza task abandon {id} --reason \"…\"`); or cut it anew: {rescope}; or, if you know the answer: `liza task unblock {id} --answer \"…\"`"
+                     up (`liza task abandon {id} --reason \"…\"`); or split it: {rescope}; or, if you know the answer: `liza task unblock {id} --answer \"…\"`"
                 )),
                 Trigger::AuditBlock => all.push(
                     "Plan tasks that settle the findings: `liza plan FILE --check`, then `liza plan FILE`. Once they are merged, the auditor looks again.".to_owned(),

@@ -1,5 +1,5 @@
 #!/bin/sh
-# All agents of the playbook: planner, supervisors, operator, coders, reviewer and auditor. A model would read the dispatch; this knows
+# All roles of the playbook: planner, supervisors, operator, coders, reviewer and auditor. A model would read the dispatch; this knows
 # its part. Report tasks end with one JSON value, handed in by `liza task submit --result`.
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
 task=${LIZA_TASK:-}

@@ -22,7 +22,7 @@ fn many_slices_run_within_the_window() {
     for name in &names {
         assert_eq!(world.status_of(name), "MERGED", "{name}");
     }
-    // Who was at work at the same time, in the order of what the run told.
+    // Who was at work at the same time, in the order of the events of the run.
     let (mut at_work, mut most, mut coders) = (BTreeSet::new(), 0, BTreeSet::new());
     for event in events(&ran) {
         let agent = event["agent"].as_str().unwrap_or_default().to_owned();

@@ -96,13 +96,13 @@ fn timebox(task: &NewTask, strict: bool) -> Option<Finding> {
         let (what, least, most) = (slice.words(&task.role), band.start(), band.end());
         let message = format!("{id} is given {minutes} minutes; {what} takes {least} to {most}");
         let hint = "split it differently, or say by slice_kind (probe, work, review, merge) what it is for";
-        // An operator's work is nobody's to review, so its time is all that bounds it.
+        // No reviewer looks at an operator's work, so its time is all that bounds it.
         let bound = strict && task.role == Role::operator() && slice == SliceKind::Work;
         Finding::of(sized(bound, Severity::Advice), "timebox_band", id, message, hint)
     })
 }
 
-/// On a routed goal an error: nobody reads advice between a plan and its acceptance.
+/// On a routed goal an error: no agent reads advice between a plan and its acceptance.
 fn sized(strict: bool, otherwise: Severity) -> Severity {
     if strict { Severity::Error } else { otherwise }
 }
