@@ -201,7 +201,7 @@ fn message(bundle: &Bundle, task: Option<&TaskId>) -> String {
     let first = metadata.intent.trim().lines().next().unwrap_or_default();
     let subject: String = shown_line(first).chars().take(100).collect();
     let task = task.map_or(String::new(), |task| format!("Liza-Task: {task}\n"));
-    let run = hands::run_of(bundle).map(|run| format!("Liza-Experiment: {}\n", shown_line(run)));
+    let run = contributors::run_of(bundle).map(|run| format!("Liza-Experiment: {}\n", shown_line(run)));
     let task = format!("{task}{}", run.unwrap_or_default());
     format!(
         "{subject}\n\n{task}{BUNDLE_TRAILER}{}\n{AUTHOR_TRAILER}{}\n",

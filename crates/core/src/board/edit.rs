@@ -101,9 +101,9 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
         graph_id,
         git_settings,
         pending_edits,
+        made_below,
         routes,
         workstreams,
-        made_below,
         extra,
     } = &good.rest;
     let now = &edited.rest;
@@ -132,9 +132,9 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     differ("graph_id", *graph_id == now.graph_id);
     differ("git_settings", *git_settings == now.git_settings);
     differ("pending_edits", *pending_edits == now.pending_edits);
+    differ("made_below", *made_below == now.made_below);
     differ("routes", *routes == now.routes);
     differ("workstreams", *workstreams == now.workstreams);
-    differ("made_below", *made_below == now.made_below);
     differ("extra", *extra == now.extra);
     let ids = |board: &Board| board.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
     if ids(good) != ids(edited) {

@@ -97,13 +97,13 @@ record! {
         pub git_settings: Option<GitSettings>,
         /// Edits of the file by hand that wait for a person.
         pub pending_edits: Vec<PendingEdit>,
+        /// What the process that made this board had inherited from an agent or a gate of another one: a test that uses liza,
+        /// for instance. Who has the same is free here; every other mark is an agent's or a gate's.
+        pub made_below: Option<super::origin::Mark>,
         /// How goals and jobs given to `liza run` were routed, the last of them.
         pub routes: Vec<Route>,
         /// The parts that the current goal was split into, each with a supervisor's plan.
         pub workstreams: Vec<Workstream>,
-        /// What the process that made this board had inherited from an agent or a gate of another one: a test that uses liza,
-        /// for instance. Who has the same is free here; every other mark is an agent's or a gate's.
-        pub made_below: Option<super::origin::Mark>,
         /// What another version's board said beside all this, as JSON; kept, and never looked at.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub extra: BTreeMap<String, String>,

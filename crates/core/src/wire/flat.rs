@@ -263,11 +263,11 @@ struct Whole {
     #[serde(default)]
     pending_edits: Vec<crate::board::state::PendingEdit>,
     #[serde(default)]
+    made_below: Option<crate::board::origin::Mark>,
+    #[serde(default)]
     routes: Vec<crate::board::route::Route>,
     #[serde(default)]
     workstreams: Vec<crate::board::workstream::Workstream>,
-    #[serde(default)]
-    made_below: Option<crate::board::origin::Mark>,
     #[serde(default)]
     extra: std::collections::BTreeMap<String, String>,
     #[serde(default)]
@@ -319,9 +319,9 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             graph_id: whole.graph_id,
             git_settings: whole.git_settings,
             pending_edits: whole.pending_edits,
+            made_below: whole.made_below,
             routes: whole.routes,
             workstreams: whole.workstreams,
-            made_below: whole.made_below,
             extra: whole.extra,
         },
     })

@@ -48,9 +48,9 @@ impl Board {
                 graph_id: None,
                 git_settings: None,
                 pending_edits: Vec::new(),
+                made_below: None,
                 routes: Vec::new(),
                 workstreams: Vec::new(),
-                made_below: None,
                 extra: BTreeMap::new(),
             },
         }
