@@ -182,7 +182,7 @@ fn rejections_fixed_later_trip_nothing() {
         world.liza(&reviewer, &[&["review", "reject", task, "--commit", &commit][..], &reason].concat()).ok();
         let worktree = world.claim(&coder, task);
         world.checkpoint(&coder, task, &[&file, &format!("tests/test_{task}.sh")]);
-        let commit = world.write_and_commit(&worktree, &[(&file, "mended\n")]);
+        let commit = world.write_and_commit(&worktree, &[(&file, "fixed\n")]);
         world.liza(&coder, &["task", "submit", task]).ok();
         world.liza(&reviewer, &["review", "claim", task]).ok();
         world

@@ -138,7 +138,7 @@ fn a_failing_test_becomes_a_task_that_is_repaired() {
         "tests/test_empty.sh",
         "sh greet.sh '' || { echo no greeting without a name; exit 3; }\n",
     );
-    write(&worktree, "greet.sh", "echo mended here only\n");
+    write(&worktree, "greet.sh", "echo fixed here only\n");
     let status = world.git_in(&worktree, &["status", "--porcelain"]);
     let main = world.git(&["status", "--porcelain"]);
     let head = world.git(&["rev-parse", "integration"]);
@@ -219,10 +219,10 @@ fn only_a_test_that_runs_and_fails_counts() {
         assert!(error["message"].as_str().unwrap().contains("could not run"), "{text}: {error}");
     }
     // What is only in the caller's checkout is not there.
-    write(&root, "greet.sh", "echo mended here only\n");
+    write(&root, "greet.sh", "echo fixed here only\n");
     write(&root, "tests/test_empty.sh", "sh greet.sh ''\n");
     world.liza_in(&tester, &root, &BUG).ok();
-    assert_eq!(world.read("greet.sh"), "echo mended here only\n");
+    assert_eq!(world.read("greet.sh"), "echo fixed here only\n");
 }
 
 #[test]

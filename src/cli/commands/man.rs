@@ -2,7 +2,7 @@ use clap::Command;
 
 use crate::cli::prelude::*;
 
-/// Print the manual page, or write all pages to a directory
+/// Print a manual page, or write all to a directory
 ///
 /// The pages say the same as --help. `man liza-task-claim` finds them in a directory that `man` searches (in its
 /// subdirectory `man1`).

@@ -7,7 +7,7 @@ use crate::host::place::Temporary;
 use crate::supervise::child::end_descendants;
 use crate::supervise::signals;
 
-/// Attack liza as a hostile agent, on throw-away repositories
+/// Attack throw-away repositories as a hostile agent
 ///
 /// Runs hostile agents below real runners: they hide their origin, use the tokens of other agents, plant hooks,
 /// filters and merge drivers, forge objects, gate passes and boards, and approve or merge their own work. Each attack

@@ -41,10 +41,10 @@ pub struct AbortArgs {
     stop: Stop,
 }
 
-/// Set the CHECKPOINT switch: halt the team, write a summary
+/// Set CHECKPOINT: halt the team and write a summary
 ///
-/// The same as `touch .liza/CHECKPOINT`, plus the summary report for people. This is not a coder's checkpoint, the
-/// announcement before the work: see `liza task checkpoint`.
+/// Sets the CHECKPOINT switch, as `touch .liza/CHECKPOINT` does, and writes the summary report for people. This is not
+/// a coder's checkpoint, the announcement before the work: see `liza task checkpoint`.
 ///
 /// Example: liza checkpoint --reason "end of the day"
 #[derive(Args)]

@@ -170,15 +170,15 @@ fn red_integration_stops_merges_not_tasks() {
     assert!(red.contains("licence"), "{red}");
     assert!(world.human(&["status"]).ok().stdout.contains("fails its gates, so nothing is merged"));
     // A red commit is not brought in either, and a green one ends it.
-    world.git(&["checkout", "-q", "-b", "mend", "integration"]);
+    world.git(&["checkout", "-q", "-b", "fix", "integration"]);
     world.write("b.sh", "echo b\n");
     world.git(&["add", "b.sh"]);
     world.git(&["commit", "-q", "-m", "no licence yet"]);
-    ends(&team, &HUMAN, &["integration", "advance", "mend", "--reason", "mend"], 7, "gate.red");
+    ends(&team, &HUMAN, &["integration", "advance", "fix", "--reason", "fix"], 7, "gate.red");
     world.write("LICENCE", "free\n");
     world.git(&["add", "LICENCE"]);
     world.git(&["commit", "-q", "-m", "a licence"]);
-    let data = world.json(&HUMAN, &["integration", "advance", "mend", "--reason", "mend"]).ok().data();
+    let data = world.json(&HUMAN, &["integration", "advance", "fix", "--reason", "fix"]).ok().data();
     assert_eq!(data["gates"][0]["status"], "pass");
     world.liza(&team.reviewer, &["merge", "t1"]).ok();
     assert!(integration(&team)["red"].is_null());
@@ -214,8 +214,8 @@ fn integration_moved_by_hand_is_gated_first() {
     // The fix is brought in together with the red commit.
     world.write("by-hand.sh", "echo good\n");
     world.git(&["add", "by-hand.sh"]);
-    world.git(&["commit", "-q", "-m", "mended by hand"]);
-    world.human(&["integration", "advance", "HEAD", "--reason", "mended"]).ok();
+    world.git(&["commit", "-q", "-m", "fixed by hand"]);
+    world.human(&["integration", "advance", "HEAD", "--reason", "fixed"]).ok();
     assert!(integration(&team)["red"].is_null());
     world.liza(&team.reviewer, &["merge", "t1"]).ok();
     // A green one stops merging too, until a person says that it is right.
@@ -237,7 +237,7 @@ fn advance_is_one_step_of_first_parent_history() {
     let world = &team.world;
     let before = team.head();
     world.git(&["checkout", "-q", "-b", "up", "integration"]);
-    for (text, message) in [("echo BAD\n", "red"), ("echo good\n", "mended")] {
+    for (text, message) in [("echo BAD\n", "red"), ("echo good\n", "fixed")] {
         world.write("up.sh", text);
         world.git(&["add", "up.sh"]);
         world.git(&["commit", "-q", "-m", message]);
