@@ -5,9 +5,9 @@ use crate::flow::deliver::{self, Delivered, PullRequest, Wanted};
 ///
 /// People only. Without --to, the branch is the one you have checked out. If `git merge --ff-only` would work, that
 /// is what happens, files included; liza refuses what git would refuse and names the files. If your branch has
-/// commits of its own, they are first merged into integration, through the gates. A routed goal is
-/// delivered after its auditor approved it. --pr pushes integration instead and
-/// opens a pull or merge request with `gh` or `glab`. liza never forces a push or a branch.
+/// commits of its own, they are first merged into integration, through the gates. A routed goal is delivered only after
+/// its auditor approved it. --pr pushes integration instead and opens a pull or merge request with `gh` or `glab`. liza
+/// never forces a push or a branch.
 ///
 /// Example: liza deliver --to main
 #[derive(Args)]

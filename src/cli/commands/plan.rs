@@ -11,8 +11,8 @@ use crate::wire::plan::{Planned, Standing, read_planned};
 ///
 /// For planners and people. The file holds `tasks:` with a list, a bare list, one task, a work graph (`id`, `nodes`,
 /// optionally `edges`) or `subcontracts` (`parent_id`, `assigned_role`, `blocks`, `execution_mode`, named inputs and
-/// expected outputs). `workstreams:` (`id`, `goal`, `ownership_paths`, …) opens parts that own different
-/// paths; each gets a task for a supervisor, who plans it first. `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them. If a node
+/// expected outputs). `workstreams:` (`id`, `goal`, `ownership_paths`, …) opens parts that own different paths; each gets a
+/// task for a supervisor, who plans it first. `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them. If a node
 /// or subcontract lacks a spec or criteria, all tasks of the plan stay drafts; `liza task edit` completes them.
 ///
 /// --check looks for cycles, dangling references, missing or vague criteria, tasks for tests alone, tasks that are

@@ -15,8 +15,8 @@ use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 ///
 /// Continues with the next goal in the queue (`liza goal`), and ends by printing the command to type next. With WHAT,
 /// that is the next goal, and liza routes it: a tiny, clear job of low risk that takes at most 90 seconds goes to one
-/// coder and one reviewer; any other goal is split into workstreams with a plan each, and an auditor decides at the
-/// end. The planner estimates the time, unless you give --t-max and --t-why.
+/// coder and one reviewer; everything else goes to workstreams with a plan each, and to an auditor at the end. The
+/// planner estimates, unless --t-max and --t-why are given.
 ///
 /// Starts agents whenever there is work and room, as `team`, `roles`, `provider` and `run` in liza.yaml say: reviews
 /// and merges before new tasks, and never two tasks at once whose paths overlap. Ends when everything is merged (exit
