@@ -447,7 +447,7 @@ fn planner_prompt_lists_failures_of_task() {
             "description: DESCRIPTION of t1",
             "overseer-1 blocked: it goes round in circles",
             "overseer-1 blocked: no end is in sight",
-            "cut t1 anew: `liza task rescope t1 --into FILE",
+            "split or replan t1: `liza task rescope t1 --into FILE",
         ],
     );
     lacks(&brief, &["## Blocked"]);
