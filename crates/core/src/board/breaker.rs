@@ -46,7 +46,7 @@ record! {
 words! {
     /// Why an agent's command failed.
     pub enum CrashClass {
-        /// Nobody is logged in, or a key is wrong.
+        /// The agent command is not logged in, or a key is wrong.
         Login = "login",
         /// What was paid for is used up until a certain time.
         Quota = "quota",
@@ -105,7 +105,7 @@ words! {
 }
 
 impl Response {
-    /// The switch that is set for everybody.
+    /// The switch that liza sets for all agents.
     pub fn switch(self) -> Option<SwitchKind> {
         match self {
             Self::Warning => None,

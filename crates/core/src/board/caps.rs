@@ -22,7 +22,7 @@ impl Cap {
     }
 
     fn tokens(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "nobody caps at 2^53 tokens")]
+        #[expect(clippy::cast_precision_loss, reason = "caps stay far below 2^53 tokens")]
         let tokens = self.tokens.unwrap_or(0) as f64;
         tokens
     }
@@ -45,7 +45,7 @@ pub struct Caps {
     pub run: Cap,
 }
 
-/// From this share of a cap on somebody is told.
+/// From this share of a cap on liza warns the person.
 pub const NEAR: f64 = 0.8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Caps {
 }
 
 fn each(cap: &Cap, settings: [&'static str; 2], subject: &str, used: &Spent, found: &mut Vec<CapUse>) {
-    #[expect(clippy::cast_precision_loss, reason = "nobody uses 2^53 tokens")]
+    #[expect(clippy::cast_precision_loss, reason = "usage stays far below 2^53 tokens")]
     let tokens = used.tokens() as f64;
     let amounts = [(Unit::Tokens, cap.tokens(), tokens), (Unit::Usd, cap.usd(), used.cost_usd)];
     for (setting, (unit, cap, used)) in settings.into_iter().zip(amounts) {

@@ -16,7 +16,7 @@ const NEAR_WORDS: f64 = 0.8;
 /// And how alike where the place alone says little.
 const AROUND_MEANING: f64 = 0.8;
 const AROUND_WORDS: f64 = 0.9;
-/// And how alike to what was resolved: nobody is to be told that he brought something back who did not.
+/// How alike a finding and a resolved issue must be. Stricter: a false match would blame the coder for a regression.
 const RESOLVED_ALIKE: f64 = 0.9;
 
 /// Lines of one file that were replaced by others, as git counts them without context.
@@ -124,7 +124,7 @@ pub struct Round<'a> {
     pub former: Option<&'a CommitId>,
     pub feedback: &'a Feedback,
     pub drift: &'a [Drift],
-    /// The red team is there to object to what nobody objected to.
+    /// The red team reviewed: it may raise issues on lines that earlier reviews accepted.
     pub red_team: bool,
     /// What it does not name is resolved by it: an approval that takes no more of them.
     pub resolves_the_rest: bool,
@@ -211,8 +211,8 @@ fn says_something_else(one: &str, other: &str) -> bool {
     !one.is_subset(&other) && !other.is_subset(&one)
 }
 
-/// Puts what a review says about issues on record: those of before follow the lines and get their word of this round, and
-/// what nobody had said before gets a name.
+/// Records what a review says about issues: known issues move with their lines and get this round's status, and new ones
+/// get an id.
 pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
     let feedback = round.feedback;
     let matched = repeated(issues, feedback, round.drift);

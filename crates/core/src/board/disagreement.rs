@@ -40,7 +40,7 @@ impl Assessment {
     }
 }
 
-/// The rejections since somebody last decided about the task, oldest first. An answer makes an end of what was before it.
+/// The rejections since the task was last unblocked, oldest first: an answer settles the rejections before it.
 fn rejections<'b>(history: &[HistoryEntry], reviews: &'b [Review]) -> Vec<&'b Review> {
     let since = history.iter().rposition(|line| line.event == Event::Unblocked).map_or(0, |at| at + 1);
     let count = history[since..].iter().filter(|line| line.event == Event::Rejected).count();
@@ -151,7 +151,7 @@ fn scope_creep(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
     })
 }
 
-/// What nobody has answered about the specification since the work was first handed in, and since the last answer.
+/// The unanswered questions about the specification since the first submission and since the last answer.
 pub fn open_gaps(board: &Board, id: &TaskId, body: &Body) -> Vec<String> {
     let time_of = |line: Option<&HistoryEntry>| line.map(|line| line.time);
     let Some(first) = time_of(body.history.iter().find(|line| line.event == Event::Submitted)) else {
@@ -169,7 +169,7 @@ pub fn open_gaps(board: &Board, id: &TaskId, body: &Body) -> Vec<String> {
         .collect()
 }
 
-/// Who has a hand in the task, or plans it. What anybody else wonders about keeps nobody's work up.
+/// Whether this agent implements, reviews or plans the task. Questions of other agents do not block it.
 fn is_concerned(board: &Board, id: &TaskId, body: &Body, who: &AgentId) -> bool {
     let implements =
         board.task(id).is_some_and(|task| task.implementers.iter().any(|agent| agent.is_same(who)));
@@ -195,7 +195,7 @@ fn asked_by(anomaly: &Anomaly) -> Option<String> {
     }
 }
 
-/// Somebody asked and nobody answered; or what is said now was asked before.
+/// A question about the specification is unanswered, or this review repeats a question of an earlier round.
 fn spec_gap(body: &Body, feedback: &Feedback, gaps: &[String], same_ratio: f64) -> Option<Assessment> {
     let (why, questions) = if gaps.is_empty() {
         let asked = body.history.iter().flat_map(|line| &line.questions);

@@ -11,7 +11,7 @@ record! {
         pub id: u64,
         pub task: Option<TaskId>,
         pub by: AgentId,
-        /// The process that does the work; when it is dead, anybody may end the intent.
+        /// The process that does the work; when it is dead, any process may end the intent.
         pub owner: Process,
         pub time: Wall,
         pub request: Option<RequestKey>,

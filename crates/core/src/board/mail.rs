@@ -32,8 +32,8 @@ impl Board {
         unseen
     }
 
-    /// Whether somebody is still to see it. A message to a role that one of them has seen does not wait for those who are
-    /// not there; they find it for as long as the board keeps it.
+    /// Whether a recipient has not seen the message yet. A message to a role that one agent has seen does not wait for
+    /// absent agents of the role; they find the message for as long as the board keeps it.
     pub fn is_unseen(&self, message: &Message) -> bool {
         match &message.to {
             Recipient::One(id) => !message.seen_by.iter().any(|seen| seen.is_same(id)),
@@ -49,7 +49,7 @@ impl Board {
         }
     }
 
-    /// Whether nobody is there to read what is sent to this address: the agent has retired, or nobody has the role.
+    /// Whether messages to this address have no reader: the agent has retired, or no agent has the role.
     pub fn is_absent(&self, to: &Recipient) -> bool {
         match to {
             Recipient::One(id) => !id.is_human() && !self.agent(id).is_some_and(Agent::is_active),

@@ -52,17 +52,17 @@ struct State {
 /// What the walk itself knows of a task, so that the board is not its own witness.
 #[derive(Clone, Default, Hash)]
 struct Known {
-    /// Everybody who ever got a worktree for it.
+    /// All agents that ever got a worktree for the task.
     hands: Vec<String>,
     /// A checkpoint was written since the last claim.
     announced: bool,
     /// The branch stands elsewhere than where it was handed in.
     moved: bool,
-    /// Who has approved what was handed in last, since nobody rejected it.
+    /// The reviewers that approved the last submission, as long as it was not rejected.
     approved_by: Vec<String>,
 }
 
-/// How a state came about, for whoever reads a failure.
+/// How a state came about, for failure reports.
 struct Step {
     what: String,
     before: Option<Rc<Step>>,

@@ -14,7 +14,7 @@ pub enum Behaviour {
     Timeout,
     Oscillation,
     ScopeCreep,
-    /// Whatever somebody says is wrong; no detector finds it.
+    /// A problem that an agent or a person reported; no detector finds it.
     Reported,
 }
 
@@ -43,7 +43,7 @@ impl Behaviour {
         }
     }
 
-    /// Somebody else, or the same agent anew, could simply go on where this one has to stop.
+    /// Another agent, or the same agent after a restart, could go on where this one has to stop.
     pub fn is_exhaustion(self) -> bool {
         matches!(self, Self::TokenExhaustion | Self::Timeout)
     }
@@ -108,7 +108,7 @@ record! {
         /// From 0 to 1.
         pub confidence: f64,
         always pub evidence: Vec<String>,
-        /// Whoever did it: the person whose watcher or run noticed, or an agent that oversees.
+        /// Who intervened: the person whose watcher or run noticed, or an overseer agent.
         pub by: AgentId,
     }
 }
@@ -130,7 +130,7 @@ impl Intervention {
     }
 }
 
-/// So much is told of what was seen: enough to check it, and a bound.
+/// The longest evidence kept of one observation: enough to check it.
 pub const EVIDENCE_LINES: usize = 20;
 pub const EVIDENCE_CHARS: usize = 500;
 

@@ -10,7 +10,7 @@ pub enum Class {
     /// A breach of a rule that is never negotiable; it is put on record.
     Tier0,
     Usage,
-    /// Held by somebody else, stale epoch or commit.
+    /// Held by another agent, stale epoch or commit.
     Stale,
     /// The board's lock was not to be had in time.
     Busy,

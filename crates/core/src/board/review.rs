@@ -1,4 +1,4 @@
-//! Verdicts: what a reviewer found, and the approval that only somebody else can give.
+//! Verdicts: what a reviewer found, and the approval that no implementer of the task can give.
 
 use super::assumptions::{AnsweredAssumption, GivenAssumption};
 use super::checklist::{Answered, GivenAnswer};
@@ -114,7 +114,7 @@ record! {
         pub code_after: Option<String>,
         /// The reviewed commit that `file` and `line` are about.
         pub seen_at: Option<CommitId>,
-        /// When it was raised, its line had stood there in the review before too, and nobody had objected.
+        /// When it was raised, the previous review had seen the same line and not objected.
         pub on_old_lines: bool,
         /// What became of it, round by round.
         pub rounds: Vec<IssueRound>,
@@ -270,7 +270,7 @@ record! {
         pub files_reviewed: Vec<String>,
     }
 
-    /// Somebody other than the implementers vouches for exactly this commit.
+    /// A reviewer that is no implementer of the task vouches for exactly this commit.
     pub struct Approval {
         pub reviewer: AgentId,
         pub commit: CommitId,

@@ -7,7 +7,7 @@ words! {
     /// The four ways in which the rounds of a task end.
     pub enum Ending {
         Approved = "approved",
-        /// The reviewer cannot judge before somebody has decided something.
+        /// The reviewer cannot judge before a person or the planner has decided a question.
         NeedsDiscussion = "needs_discussion",
         /// The coder cannot go on.
         ProducerBlocked = "producer_blocked",
@@ -55,7 +55,7 @@ words! {
     }
 }
 
-/// What each of the two holds, for whoever has to decide.
+/// The positions of coder and reviewer, for the person who decides between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Positions {

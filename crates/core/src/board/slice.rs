@@ -7,7 +7,7 @@ use super::paths::PathPattern;
 use super::prelude::*;
 use super::task::Kind;
 
-/// Longest timebox of a coder's work: past that, nobody notices in time that it leads nowhere.
+/// Longest timebox of a coder's work: beyond it, a wrong approach is noticed too late.
 pub const HARD_CAP_MINUTES: u32 = 12;
 
 /// Shorter work costs more to hand out, review and merge than to do.

@@ -60,7 +60,7 @@ pub trait Verb: Listed {
         Self::OPERATION
     }
 
-    /// Which bodies `check` and `change` will ask for; the board it is told may hold heads only.
+    /// Which bodies `check` and `change` will ask for; the board passed in may hold heads only.
     fn needs(&self, board: &Board) -> Needs {
         self.about(board)
     }
@@ -70,7 +70,7 @@ pub trait Verb: Listed {
         Vec::new()
     }
 
-    /// The messages it puts on the board, in their order: whoever reads the log finds every message by them.
+    /// The messages it puts on the board, in their order: readers of the log find every message by them.
     fn drafts(&self) -> &[Draft] {
         &[]
     }
@@ -125,7 +125,7 @@ impl<V: Verb> AnyVerb for V {
     }
 }
 
-/// An outcome of any type. The request memo keeps it as JSON; whoever asked gets it back as what it is.
+/// An outcome of any type. The request memo keeps it as JSON; the caller gets it back with its own type.
 pub trait AnyOutcome: Any {
     fn to_json(&self) -> Value;
 }

@@ -78,7 +78,7 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
     }
     if new.status == Status::Merged && old.status != Status::Merged {
         if approver.is_none() || old.body().approval.is_none() {
-            return Err("merged though nobody approved it".to_owned());
+            return Err("merged without an approval".to_owned());
         }
         let merge_of = |task: &Task| task.body().approval.as_ref().map(|approval| approval.commit.clone());
         if merge_of(new) != new.review_commit {
@@ -96,8 +96,8 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
     Ok(())
 }
 
-/// A rejection that amounts to an approval is one by somebody who had no hand in the work, with nothing grave open and not
-/// for the first time.
+/// A rejection may count as an approval only if the reviewer did not implement the task, no grave issue is open and the
+/// task was rejected before.
 fn accepted_rightly(before: &State, after: &State, id: &TaskId) -> Result<(), String> {
     let Some(at) = TASKS.iter().position(|name| *name == id.as_str()) else { return Ok(()) };
     let (Some(old), Some(new)) = (before.board().tasks.get(at), after.board().tasks.get(at)) else {
@@ -107,7 +107,7 @@ fn accepted_rightly(before: &State, after: &State, id: &TaskId) -> Result<(), St
         return Ok(());
     }
     let body = new.body();
-    let Some(approval) = &body.approval else { return Err(format!("{id} is approved by nobody")) };
+    let Some(approval) = &body.approval else { return Err(format!("{id} is accepted without an approval")) };
     if after.known[at].hands.contains(&approval.reviewer.to_string()) {
         return Err(format!("{} implemented {id} and accepted it with notes", approval.reviewer));
     }

@@ -15,7 +15,7 @@ logged! {
         pub edit: Option<String>,
     }
 
-    /// The parts of a task nobody has begun that a person may rewrite.
+    /// The parts of a DRAFT or IDLE task that a person may rewrite.
     pub struct TaskEdit {
         pub id: TaskId,
         pub title: String,

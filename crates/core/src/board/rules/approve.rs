@@ -199,7 +199,7 @@ impl Verb for Approve {
 }
 
 logged! {
-    /// What the gates say about what is under review, for whoever is to judge it.
+    /// The gate results for the commit under review, for its reviewer.
     pub struct RecordGates {
         pub task: TaskId,
         pub gates: GateReport,
@@ -242,7 +242,7 @@ pub fn approval_holds(task: &Task, call: &Call) -> Result<(), Refusal> {
     let Some(approval) = &task.body().approval else {
         return Err(Refusal::new(
             Code::Tier0UnapprovedMerge,
-            format!("task `{}` is {} and nobody has approved it", task.id, task.status),
+            format!("task `{}` is {} and no reviewer has approved it", task.id, task.status),
         )
         .hint(next_step(task))
         .detail("task", task.id.as_str()));

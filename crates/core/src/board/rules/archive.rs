@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::prelude::*;
 
-/// Takes finished tasks off the board, and with them every record that somebody has dealt with.
+/// Removes finished tasks from the board, and with them every record marked as processed.
 ///
-/// Whoever proposes this has written the archive files first.
+/// The caller has written the archive files before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArchiveTasks {
@@ -74,7 +74,7 @@ impl<'b> Finished<'b> {
             return Err(wrong_state(task, "archived", next_step(task)));
         }
         no_intent(self.board, id)?;
-        // Whoever waits for it waits for these: while they can still change, the order of work is kept in one place.
+        // Tasks that depend on it wait for its replacements: while these can still change, it stays on the board with them.
         match self.unfinished_replacement(task) {
             None => Ok(()),
             Some(live) => Err(Refusal::new(

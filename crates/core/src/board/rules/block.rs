@@ -15,7 +15,7 @@ logged! {
     }
 }
 
-/// Whoever works on it or reviews it, or stands above.
+/// The agent that works on the task or reviews it, a planner, an overseer or a person.
 fn may_block(board: &Board, call: &Call, task: &Task) -> bool {
     let above = call.by.has_any_role(board, &[Role::planner(), Role::overseer()]);
     let by = call.by.id();
@@ -32,7 +32,7 @@ impl Verb for Block {
     const OPERATION: Option<Operation> = Some(Operation::Stop);
     type Outcome = Blocked;
 
-    /// What somebody has in hand is its own to stop, whatever the registry says.
+    /// An agent may always block the task it holds or reviews, whatever the registry says.
     fn operation(&self, board: &Board, by: &Actor) -> Option<Operation> {
         rights::stops_others(board, &self.task, by).then_some(Operation::Stop)
     }
@@ -153,7 +153,7 @@ impl Verb for Unblock {
             head.holds_paths = false;
         }
         head.holds_paths_until = None;
-        // Whoever had let it go before it was blocked does not get it back.
+        // An agent that had released the task before it was blocked does not get it back.
         let reserved = in_progress || head.reserved_until.is_some();
         let claimable = matches!(to, Status::Idle | Status::IntegrationFailed);
         head.reserved_until = (claimable && reserved && head.assigned_to.is_some()).then_some(reserve);
@@ -166,7 +166,7 @@ impl Verb for Unblock {
             body.max_review_cycles = Some(present.saturating_add(self.cycles));
         }
         body.consecutive_rejections = 0;
-        // Whoever was approved before it was blocked still is.
+        // A task that was approved before it was blocked stays approved.
         if !matches!(to, Status::Approved | Status::IntegrationFailed) {
             body.review_result = None;
         }

@@ -135,7 +135,7 @@ impl Verb for RecordBundle {
             Code::Role,
             format!("`{by}` never worked on task `{}`, so it cannot make the bundle of it", task.id),
         )
-        .hint("ask whoever works on it, or the planner, for `liza bundle create`")
+        .hint("ask the agent that works on it, or the planner, for `liza bundle create`")
         .detail("task", task.id.as_str()))
     }
 
@@ -149,13 +149,13 @@ impl Verb for RecordBundle {
 }
 
 logged! {
-    /// Somebody judged a bundle. It changes no state: the task is approved by its own review.
+    /// A reviewer judged a bundle. This changes no state: the task is approved by its own review.
     pub struct ReviewBundle {
         pub id: String,
         pub author: String,
         /// The task it was made of, if that is on the board.
         pub task: Option<TaskId>,
-        /// Everybody else of whom a record says that he had a hand in what it changes.
+        /// All other recorded authors of what it changes.
         pub hands: Vec<String>,
         always pub approved: bool,
         /// Where the verdict is kept.

@@ -1,7 +1,7 @@
 //! Taking a task: the board changes first (intent), then the worktree is made, then the outcome is recorded.
 //!
 //! From the first commit on the task counts as WORKING for every guard. If its worktree cannot be made, the former
-//! state comes back and only the epoch stays raised, so that whatever was half made belongs to nobody.
+//! state comes back and only the epoch stays raised, so that no agent can use what was half made.
 
 use super::prelude::*;
 use super::usage::check_caps;
@@ -15,7 +15,7 @@ logged! {
         pub former_head: Option<CommitId>,
         /// The worktree of the former attempt cannot be used any more.
         pub worktree_lost: bool,
-        /// Names of branches or worktrees this task could be given that somebody else has, such as a former board.
+        /// Names of branches or worktrees this task could be given that are already in use, for example by a former board.
         pub names_taken: Vec<String>,
         pub owner: Process,
         pub request: Option<RequestKey>,
@@ -68,7 +68,7 @@ impl Verb for BeginClaim {
         let reuse = own && !self.worktree_lost;
         let (branch, worktree) = match body.attempt() {
             Some(attempt) if reuse => (attempt.branch.clone(), attempt.worktree.clone()),
-            // A name is used once: whoever still writes into a former place writes into a dead one.
+            // A name is used once: a late writer writes into the old worktree, which is no longer used.
             _ => {
                 let name = place_names(&self.task, head.epoch)
                     .skip(usize::from(!first))
@@ -284,7 +284,7 @@ pub fn check_paths_free(board: &Board, call: &Call, task: &Task) -> Result<(), R
         held_words(board, other, theirs, call.now)
     )
     .hint(format!(
-        "wait until `{}` is merged, or take other work; if nobody is there to finish it, a person may take its paths \
+        "wait until `{}` is merged, or take other work; if no agent is left to finish it, a person may take its paths \
          back (`liza lock list`)",
         other.id
     ))
@@ -295,7 +295,7 @@ pub fn check_paths_free(board: &Board, call: &Call, task: &Task) -> Result<(), R
     .detail("until", until.map(|until| until.at.to_string())))
 }
 
-/// Who holds a path and until when, for whoever waits for it.
+/// Who holds a path and until when, for messages about waiting tasks.
 pub fn held_words(board: &Board, holder: &Task, path: &PathPattern, now: &Stamp) -> String {
     let who = holder.assigned_to.as_ref().map_or("nobody", |agent| agent.as_str());
     let until = match (&holder.lease, &holder.holds_paths_until) {
@@ -420,7 +420,7 @@ impl Verb for FinishClaim {
 }
 
 logged! {
-    /// The worktree could not be made, or whoever was making it died.
+    /// The worktree could not be made, or the process that was making it died.
     pub struct CancelClaim {
         pub intent: u64,
         pub owner: Process,
@@ -442,7 +442,7 @@ impl Verb for CancelClaim {
         };
         board.rest.intents.retain(|open| open.id != self.intent);
         let former = &work.former;
-        // Whoever lost the task to this claim may have taken another one meanwhile, and nobody holds two.
+        // The agent that lost the task to this claim may have claimed another one meanwhile, and no agent holds two.
         let busy = former.lease.as_ref().is_some_and(|lease| holds_elsewhere(board, &id, lease));
         let (head, body) = parts(board, &id);
         if head.status == Status::Working && head.epoch == work.epoch {

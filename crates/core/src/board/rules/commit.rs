@@ -34,7 +34,7 @@ impl WorktreeCommit {
             }
             None => {
                 return Err(
-                    refusal!(Code::LeaseLost, "nobody has claimed `{}`", task.id).hint(next_step(task))
+                    refusal!(Code::LeaseLost, "no agent has claimed `{}`", task.id).hint(next_step(task))
                 );
             }
         }

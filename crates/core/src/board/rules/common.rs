@@ -30,7 +30,7 @@ pub fn wrong_state(task: &Task, verb: &str, hint: impl Into<String>) -> Refusal 
         .detail("status", task.status.as_str())
 }
 
-/// What somebody standing before a task in this state can do next.
+/// The hint what to do next with a task in this state.
 pub fn next_step(task: &Task) -> String {
     let id = &task.id;
     match task.status {
@@ -81,7 +81,7 @@ pub fn no_intent(board: &Board, id: &TaskId) -> Result<(), Refusal> {
     }
 }
 
-/// Only whoever holds the lease, with the epoch it was given, may go on. An expired lease nobody took still counts.
+/// Only the holder of the lease, with the epoch it got, may go on. An expired lease counts until another agent claims.
 pub fn holds_lease(task: &Task, call: &Call, epoch: Option<u64>) -> Result<(), Refusal> {
     if !call.guards.on(Guard::Epoch) {
         return Ok(());
@@ -126,7 +126,7 @@ pub fn dependency_met(board: &Board, world: &World, id: &TaskId) -> bool {
     dependency_met_by(&|id| board.task(id), world, id)
 }
 
-/// The same for whoever asks about many tasks and has a quicker way to find one.
+/// The same for callers that ask about many tasks and have a quicker way to find one.
 ///
 /// Follows every chain of replacements to its end, on the board and in the archive. A damaged board may have a chain
 /// that leads back into itself: that is never met.
@@ -224,12 +224,12 @@ pub fn questions_given(questions: &[String]) -> Result<(), Refusal> {
             "a block needs one to three questions whose answers would end it, not {}",
             questions.len()
         )
-        .hint("repeat --question for each, and ask what only somebody else can answer"));
+        .hint("repeat --question for each, and ask only what you cannot answer yourself"));
     }
     questions.iter().try_for_each(|question| text_given("--question", question))
 }
 
-/// Ends the claim on a task: whoever held it is fenced from here on.
+/// Ends the claim on a task: its former holder is fenced from here on.
 pub fn end_claim(head: &mut Head) {
     head.lease = None;
     head.review_lease = None;
@@ -317,7 +317,7 @@ pub fn begin(
     Begun { intent: id }
 }
 
-/// Keeps what came of begun work for whoever asks with the same request again.
+/// Keeps the outcome of finished work for a repetition of the same request.
 pub fn answer(board: &mut Board, intent: &Intent, outcome: &dyn AnyOutcome) {
     if let Some(key) = &intent.request {
         crate::board::apply::remember(board, intent.by.clone(), key, outcome);
@@ -332,7 +332,7 @@ pub fn forget_approval(head: &mut Head, body: &mut Body) {
     head.approvals = None;
 }
 
-/// The intent, if this process is the one that carries it out: whoever was thought dead and comes back is stopped here.
+/// The intent, if this process is the one that carries it out: a process that was taken for dead is stopped here.
 pub fn owned_intent<'b>(board: &'b Board, id: u64, owner: &Process) -> Result<&'b Intent, Refusal> {
     match board.intent(id) {
         Some(intent) if &intent.owner == owner => Ok(intent),

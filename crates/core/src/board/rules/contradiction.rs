@@ -5,7 +5,7 @@ use crate::text::clipped;
 
 use super::prelude::*;
 
-/// How much of anybody's words a question repeats; the reviews have the rest.
+/// How much of a coder's or reviewer's position a question repeats; the reviews have the rest.
 const POSITION_CHARS: usize = 600;
 
 impl Position {

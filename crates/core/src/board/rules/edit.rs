@@ -239,7 +239,7 @@ impl NewTask {
 
     pub(super) fn write_into(&self, head: &mut Head, body: &mut Body) {
         if head.role != self.role {
-            // Whoever it was kept for may not have the new role.
+            // The agent that the task was reserved for may not have the new role.
             head.reserved_until = None;
             body.planned_role = None;
         }

@@ -3,7 +3,7 @@
 use super::message::post;
 use super::prelude::*;
 
-/// To the agent, to the planner and to a person: nobody else is spoken to by an intervention.
+/// One to the agent, one to the planner and one to a person: an intervention writes to no other recipient.
 const MOST_MESSAGES: usize = 3;
 const LONGEST_SUBJECT: usize = 200;
 /// In bytes, as for any message.
@@ -12,7 +12,7 @@ const LONGEST_BODY: usize = 8 * 1024;
 logged! {
     pub struct Intervene {
         pub agent: AgentId,
-        /// The agent as it was seen: a new incarnation is somebody else.
+        /// The incarnation that was observed: the intervention does not apply to a later one.
         pub incarnation: u64,
         pub task: Option<TaskId>,
         pub epoch: Option<u64>,
@@ -21,7 +21,7 @@ logged! {
         pub severity: Gravity,
         pub confidence: f64,
         always pub evidence: Vec<String>,
-        /// What holds for whoever acts by himself; a person decides without.
+        /// The limits for interventions that liza or an overseer makes; a person has none.
         pub bounds: Option<Bounds>,
         /// What is said: to the agent, and to the planner if it is halted.
         pub messages: Vec<Draft>,
@@ -104,7 +104,7 @@ impl Intervene {
         };
         let again = "what was done has to have its time first; `liza overseer` shows it";
         let working = |task: &TaskId| board.task(task).is_some_and(|task| task.status == Status::Working);
-        // What a detector ordered its runner may not obey; what somebody says by hand it does.
+        // A runner may be set to ignore what a detector ordered, but it obeys an order given by hand.
         let outdone = |one: &Intervention| self.bounds.is_none() && one.confidence < self.confidence;
         // A halt that no runner obeyed does not keep the overseer from the next one for ever.
         let has_its_time = |one: &Intervention| {

@@ -22,7 +22,7 @@ impl Limit {
     }
 }
 
-/// Blocks it; whoever held it is fenced from here on.
+/// Blocks the task; its former holder is fenced from here on.
 pub fn block_at_limit(head: &mut Head, body: &mut Body, call: &Call, config: &Config, limit: &Limit) {
     let from = head.status;
     // That an agent handed off, or its lease ran out, says nothing against it.

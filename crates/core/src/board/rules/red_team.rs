@@ -1,4 +1,4 @@
-//! The red team's turn: after the approval and before the merge somebody else tries to break what was approved.
+//! The red team's turn: after the approval and before the merge a red team agent tries to break the approved commit.
 
 use crate::text::same_reason;
 
@@ -15,7 +15,7 @@ pub fn red_team_is_through(task: &Task) -> Result<(), Refusal> {
     let holder = task.review_lease.as_ref().map(|lease| lease.agent.clone());
     let who = match &holder {
         Some(agent) => format!("`{agent}` is at it"),
-        None => "nobody has taken it yet".to_owned(),
+        None => "no agent has taken it yet".to_owned(),
     };
     Err(refusal!(Code::RedTeam, "task `{}` is approved and waits for the red team's turn; {who}", task.id)
     .hint(format!(
@@ -78,7 +78,7 @@ impl Verb for ClearByRedTeam {
                 ),
             ));
         }
-        // A turn of which nobody knows what was tried is worth nothing.
+        // The summary must say what the red team tried.
         text_given("--summary", &self.feedback.summary)
     }
 

@@ -22,7 +22,7 @@ logged! {
         pub max_seconds: Option<u64>,
         /// What an approval would rest on, if the project accepts work in which only small issues are left.
         pub acceptance: Option<Acceptance>,
-        /// The coder is told all lines of an issue; in older records only the first.
+        /// The feedback shows the coder all lines of an issue; in older records only the first.
         pub line_ranges: bool,
         #[serde(default, skip_serializing_if = "Edition::is_first")]
         pub edition: Edition,
@@ -103,7 +103,7 @@ impl Verb for Reject {
             return Err(refusal!(Code::FeedbackIncomplete, "a rejection names at least one issue")
                 .hint("--issue SEVERITY:FILE:LINE:TEXT, or --prior ISSUE=open for one that is still there"));
         }
-        // Whoever raises an issue again has said what became of it.
+        // A reviewer that raises an issue again has thereby said that it is still open.
         let again = convergence::repeated(&body.issues, &self.feedback, &self.drift);
         let answered = |at: usize, id: &str| {
             again.contains(&Some(at)) || self.feedback.prior.iter().any(|prior| prior.id == id)
@@ -191,7 +191,7 @@ fn accept(board: &mut Board, call: &Call, approve: &Approve) -> Accepted {
     Accepted { approved, accepted_with_notes: notes, why: why.to_owned() }
 }
 
-/// Back to its coder, whoever rejected it; BLOCKED if it was one time too many, or if another round would not help.
+/// Sends the task back to its coder, or blocks it if it reached its limit of rounds or another round would not help.
 pub fn send_back(board: &mut Board, id: &TaskId, call: &Call, rejection: &Rejection<'_>) -> SentBack {
     let config = board.config().clone();
     let gaps = board.task(id).map(|task| open_gaps(board, id, task.body())).unwrap_or_default();
@@ -274,7 +274,7 @@ pub(super) fn block(
     body.history.push(entry(call, Event::Blocked).step(Status::Rejected, Status::Blocked).detail(reason));
 }
 
-/// For whoever looks for what goes wrong in more than one task.
+/// Records an anomaly, so that problems shared by several tasks can be found.
 fn note_deadlock(board: &mut Board, id: &TaskId, call: &Call, reason: &str, class: &str) {
     if room_for("anomalies", board.rest.anomalies.len()).is_err() {
         return;
@@ -284,7 +284,7 @@ fn note_deadlock(board: &mut Board, id: &TaskId, call: &Call, reason: &str, clas
     note_anomaly(board, call, AnomalyKind::ReviewDeadlock, id, BTreeMap::from(details));
 }
 
-/// What the reviewer is told about findings that were made before.
+/// The report to the reviewer about findings that an earlier round made already.
 fn told_again(repeated: &[Repeated]) -> Vec<SameIssue> {
     repeated
         .iter()

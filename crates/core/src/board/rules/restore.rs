@@ -2,7 +2,7 @@
 //!
 //! What people decided comes back: goal, limits, the text of tasks, and where in their life tasks stand as far as that
 //! is a decision. What happened stays: commits, verdicts, merges, registrations, notes. So the board never says of git
-//! what is not so, and nobody's former claim or approval comes back to life.
+//! what is not so, and no former claim or approval becomes valid again.
 
 use super::adopt_edit::{TaskEdit, replace};
 use super::claim::path_rival;
@@ -110,7 +110,7 @@ fn reachable(now: &Board, task: &Task, former: &Task, stamp: &Stamp) -> Status {
     }
 }
 
-/// States that stand for a commit which somebody handed in or judged.
+/// States of tasks with a submitted or judged commit.
 fn has_work(status: Status) -> bool {
     matches!(status, Status::ReadyForReview | Status::Approved | Status::Rejected | Status::IntegrationFailed)
 }
@@ -221,7 +221,7 @@ impl TaskBack {
         }
         let (head, body) = parts(board, &self.text.id);
         let from = head.status;
-        // Whoever held it is fenced; one that was never claimed has nobody to fence.
+        // Fences the former holder; a task that was never claimed has none.
         if head.epoch > 0 {
             end_claim(head);
         }

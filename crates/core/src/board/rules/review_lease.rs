@@ -1,4 +1,4 @@
-//! Taking a submission to review: never by anybody who worked on it.
+//! Taking a submission to review, which no implementer of the task may do.
 
 use super::prelude::*;
 use super::usage::check_caps;

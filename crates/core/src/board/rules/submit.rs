@@ -54,12 +54,12 @@ impl Submit {
         let task = find(board, &self.task)?;
         call.check_switches(Some(&self.task))?;
         no_intent(board, &self.task)?;
-        // A late writer is told that its claim has ended, and is not accused of anything.
+        // A former holder gets the refusal that its claim has ended, not a rule breach.
         super::common::check_epoch(task, self.epoch)?;
         if matches!(task.status, Status::Draft | Status::Idle) {
             return Err(refusal!(
                 Code::Tier0SkippedState,
-                "task `{}` is {}: nobody has worked on it, so it cannot be submitted",
+                "task `{}` is {}: no agent has worked on it, so it cannot be submitted",
                 task.id,
                 task.status
             )
@@ -91,7 +91,7 @@ impl Submit {
         if self.edition.has(Edition::CONTRACT) { self.check_kind(task) } else { Ok(()) }
     }
 
-    /// Whoever worked before the checkpoint is told how to keep that work.
+    /// Explains to a coder that worked before its checkpoint how to keep that work.
     fn hint_for_checkpoint(&self, task: &Task) -> String {
         let found = &self.evidence;
         let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
@@ -166,7 +166,7 @@ pub(super) fn tests_missing(id: &TaskId, what: String) -> Refusal {
     Refusal::new(Code::TestsMissing, what).detail("task", id.as_str())
 }
 
-/// Every path inside scope, announced, nobody else's, and changed by agents for whom it is.
+/// Every path is inside the scope, announced, owned by no other task, and changed only by agents that may change it.
 pub(super) fn check_paths(
     board: &Board,
     call: &Call,
@@ -211,7 +211,7 @@ pub(super) fn check_paths(
         .detail("paths", offending))
 }
 
-/// Why a file is not for somebody who changed it: each agent answers for its own changes, whoever hands them in.
+/// Why an agent may not change a file that it changed: checked for each committing agent, not for the submitting one.
 fn out_of_bounds(
     board: &Board,
     call: &Call,
@@ -319,7 +319,7 @@ impl Verb for Submit {
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let found = &self.evidence;
-        // Whoever committed had a hand in it, whoever claimed: remembered beyond this submission.
+        // Every committer counts as an implementer, even without a claim: remembered beyond this submission.
         let committers: Vec<AgentId> = board
             .rest
             .agents

@@ -1,4 +1,4 @@
-//! What sessions of agents have cost, told by their runners, and what stops new work because of it.
+//! What agent sessions have cost, as their runners report it, and the caps that stop new work.
 
 use super::prelude::*;
 

@@ -1,5 +1,5 @@
 //! What all verdicts have in common: each names the commit it is about, and counts only if that is still what stands
-//! there. And the one that leaves the decision to somebody else.
+//! there. And the verdict that leaves the decision to a person or the planner.
 
 use super::block::Blocked;
 use super::prelude::*;
