@@ -95,7 +95,7 @@ words! {
 words! {
     #[derive(PartialOrd, Ord, Hash)]
     pub enum Response {
-        /// A person is told.
+        /// Liza reports it to a person.
         Warning = "warning",
         /// CHECKPOINT is set.
         Checkpoint = "checkpoint",

@@ -17,9 +17,9 @@ use super::task::Body;
 
 /// Fewer rounds than this show no direction.
 const FEWEST_ROUNDS: usize = 3;
-const ISSUES_TOLD: usize = 10;
-const WORDS_TOLD: usize = 300;
-const FILES_TOLD: usize = 20;
+const ISSUES_SHOWN: usize = 10;
+const CHARS_SHOWN: usize = 300;
+const FILES_SHOWN: usize = 20;
 const QUESTIONS: usize = 3;
 
 /// What was found, in words, and what to ask.
@@ -89,7 +89,7 @@ fn oscillating(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
             }
             _ => continue,
         };
-        let told = |review: &Review| told_issues(body, &wants(review), &review.summary);
+        let wanted = |review: &Review| describe_issues(body, &wants(review), &review.summary);
         return Some(Assessment {
             class: Disagreement::Oscillating,
             why: format!(
@@ -99,9 +99,9 @@ fn oscillating(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
             questions: vec![format!(
                 "Which of the two holds? Round {}: {}. Round {}: {}",
                 last.round,
-                told(last),
+                wanted(last),
                 other.round,
-                told(other)
+                wanted(other)
             )],
         });
     }
@@ -136,7 +136,7 @@ fn scope_creep(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
         }
         crept.extend(new);
     }
-    let list = crept.iter().take(ISSUES_TOLD).map(|issue| told_issue(issue)).collect::<Vec<_>>().join("; ");
+    let list = crept.iter().take(ISSUES_SHOWN).map(|issue| describe_issue(issue)).collect::<Vec<_>>().join("; ");
     Some(Assessment {
         class: Disagreement::ScopeCreep,
         why: format!(
@@ -211,7 +211,7 @@ fn spec_gap(body: &Body, feedback: &Feedback, gaps: &[String], same_ratio: f64) 
         let last: Vec<String> = gaps.iter().rev().take(QUESTIONS).rev().cloned().collect();
         (format!("the specification leaves open what the review needs: {}", last.join("; ")), last)
     };
-    Some(Assessment { class: Disagreement::SpecGap, why: clipped(&why, WORDS_TOLD).into_owned(), questions })
+    Some(Assessment { class: Disagreement::SpecGap, why: clipped(&why, CHARS_SHOWN).into_owned(), questions })
 }
 
 /// At a limit, without a sign of what keeps the two apart.
@@ -262,7 +262,7 @@ pub fn positions(body: &Body, drift: &[Drift]) -> Positions {
     });
     let files = |files: &[String]| match files {
         [] => "nothing".to_owned(),
-        files => files.iter().take(FILES_TOLD).cloned().collect::<Vec<_>>().join(", "),
+        files => files.iter().take(FILES_SHOWN).cloned().collect::<Vec<_>>().join(", "),
     };
     let changed = match (since, &body.submission) {
         (Some((changed, round)), _) => format!("changed since round {round}: {}", files(changed)),
@@ -273,29 +273,29 @@ pub fn positions(body: &Body, drift: &[Drift]) -> Positions {
         body.issues.iter().filter(|issue| issue.is_open()).map(|issue| issue.id.as_str()).collect();
     let summary = body.reviews.last().map_or("", |review| review.summary.as_str());
     Positions {
-        coder: format!("{}; {changed}", clipped(intent, WORDS_TOLD)),
-        reviewer: told_issues(body, &open, summary),
+        coder: format!("{}; {changed}", clipped(intent, CHARS_SHOWN)),
+        reviewer: describe_issues(body, &open, summary),
     }
 }
 
-fn told_issues(body: &Body, ids: &BTreeSet<&str>, otherwise: &str) -> String {
-    let told: Vec<String> = body
+fn describe_issues(body: &Body, ids: &BTreeSet<&str>, otherwise: &str) -> String {
+    let shown: Vec<String> = body
         .issues
         .iter()
         .filter(|issue| ids.contains(issue.id.as_str()))
-        .take(ISSUES_TOLD)
-        .map(told_issue)
+        .take(ISSUES_SHOWN)
+        .map(describe_issue)
         .collect();
-    if told.is_empty() { clipped(otherwise.trim(), WORDS_TOLD).into_owned() } else { told.join("; ") }
+    if shown.is_empty() { clipped(otherwise.trim(), CHARS_SHOWN).into_owned() } else { shown.join("; ") }
 }
 
-fn told_issue(issue: &Issue) -> String {
+fn describe_issue(issue: &Issue) -> String {
     format!(
         "{} {} {}:{}: {}",
         issue.id,
         issue.severity.as_str(),
         issue.file,
         issue.line,
-        clipped(issue.last_words().trim(), WORDS_TOLD)
+        clipped(issue.last_words().trim(), CHARS_SHOWN)
     )
 }

@@ -204,7 +204,7 @@ fn check_body(task: &Task, found: &mut Found) {
         }
     } else if matches!(status, Status::Approved | Status::Merged) && !task.stands_on_result() {
         let invariant = if status == Status::Merged { "I7" } else { "I6" };
-        found.task(invariant, task, "approval", format!("a {status} task was approved by somebody"));
+        found.task(invariant, task, "approval", format!("a {status} task needs an approval"));
     }
     if let Some(turn) = task.red_team.as_ref().filter(|_| status != Status::Working) {
         check_turn(task, turn, found);
@@ -256,7 +256,7 @@ fn check_turn(task: &Task, turn: &RedTeamTurn, found: &mut Found) {
         found.task("I16", task, "red_team.commit", "is not the approved commit");
     }
     match (&turn.by, turn.status) {
-        (None, TurnStatus::Cleared) => found.task("I16", task, "red_team.by", "somebody cleared it"),
+        (None, TurnStatus::Cleared) => found.task("I16", task, "red_team.by", "a cleared turn needs its reviewer"),
         (Some(by), _) if task.was_implemented_by(by) => {
             found.task("I16", task, "red_team.by", format!("{by} implemented the task"));
         }

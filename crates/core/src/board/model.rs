@@ -140,15 +140,15 @@ impl State {
                     .iter()
                     .rposition(|line| matches!(line.event, Event::Claimed | Event::TakenOver))
                     .unwrap_or(body.history.len());
-                let told = |event: Event| matches!(event, Event::Rejected | Event::Unblocked);
+                let is_feedback = |event: Event| matches!(event, Event::Rejected | Event::Unblocked);
                 let mut kept: Vec<_> = body.history[..start]
                     .iter()
-                    .rfind(|line| told(line.event))
+                    .rfind(|line| is_feedback(line.event))
                     .cloned()
                     .into_iter()
                     .collect();
                 for (at, line) in body.history.drain(start..).enumerate() {
-                    if at == 0 || line.checkpoint.is_some() || told(line.event) {
+                    if at == 0 || line.checkpoint.is_some() || is_feedback(line.event) {
                         kept.push(line);
                     }
                 }
@@ -221,7 +221,7 @@ fn walk(guards: Guards, most: usize) -> Walk {
 fn expand(state: &State, result: &mut Walk) -> Result<Vec<(usize, State)>, String> {
     let mut nexts = Vec::new();
     let mut scratch = state.board().clone();
-    nobody_late(state, &mut scratch)?;
+    refuses_late_writers(state, &mut scratch)?;
     for act in acts::possible(state) {
         result.steps += 1;
         let Some(next) = attempt(state, &act, &mut scratch)? else { continue };
@@ -240,7 +240,7 @@ fn expand(state: &State, result: &mut Walk) -> Result<Vec<(usize, State)>, Strin
     Ok(nexts)
 }
 
-fn nobody_late(state: &State, scratch: &mut Board) -> Result<(), String> {
+fn refuses_late_writers(state: &State, scratch: &mut Board) -> Result<(), String> {
     for act in acts::late(state) {
         let call = state.bench.call(act.by);
         if apply(scratch, &act.what, &call, None).is_ok() {
@@ -259,7 +259,7 @@ fn attempt(state: &State, act: &Act, scratch: &mut Board) -> Result<Option<State
     let mut next = state.around(std::mem::replace(scratch, state.board().clone()));
     note(&mut next, state, &act.by, &act.what);
     next.trace = Some(Rc::new(Step {
-        what: format!("{} {}", call.by.id(), acts::told(&act.what)),
+        what: format!("{} {}", call.by.id(), acts::describe(&act.what)),
         before: state.trace.clone(),
     }));
     properties::judge(state, &next, &act.what)
@@ -274,7 +274,7 @@ fn wander(seed: u64, length: usize) -> Result<usize, String> {
     let mut state = State::first();
     for step in 0..length {
         let mut scratch = state.board().clone();
-        nobody_late(&state, &mut scratch)?;
+        refuses_late_writers(&state, &mut scratch)?;
         let mut acts = acts::possible(&state);
         let mut next = None;
         if chance.below(10) == 0 {
@@ -433,7 +433,7 @@ fn long_random_walks_break_no_rule() {
 /// The walk is worth something only if it notices a guard that is missing.
 #[test]
 fn model_notices_every_missing_guard() {
-    for (guard, told) in [
+    for (guard, expected) in [
         (Guard::SelfApproval, "implemented"),
         (Guard::PathOverlap, "overlap"),
         (Guard::Epoch, "late writer"),
@@ -443,6 +443,6 @@ fn model_notices_every_missing_guard() {
     ] {
         let walk = walk(Guards::without(guard), 100_000);
         let found = walk.found.unwrap_or_default();
-        assert!(found.contains(told), "without {guard:?} the walk found: {found:?}");
+        assert!(found.contains(expected), "without {guard:?} the walk found: {found:?}");
     }
 }

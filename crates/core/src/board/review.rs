@@ -200,11 +200,11 @@ impl Issue {
 
     /// Its story: `round 1 new, round 2 resolved, round 3 still present (reopened)`.
     pub fn story(&self) -> String {
-        let told = self.rounds.iter().map(|said| {
+        let rounds = self.rounds.iter().map(|said| {
             let reopened = if said.reopened { " (reopened)" } else { "" };
             format!("round {} {}{reopened}", said.round, said.standing.as_str())
         });
-        told.collect::<Vec<_>>().join(", ")
+        rounds.collect::<Vec<_>>().join(", ")
     }
 }
 

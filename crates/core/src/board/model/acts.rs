@@ -22,7 +22,7 @@ pub struct Act {
 }
 
 /// A transition in a word or two, for the story of a failure.
-pub fn told(what: &Transition) -> String {
+pub fn describe(what: &Transition) -> String {
     let json = serde_json::to_value(what).unwrap_or_default();
     let inner = &json[what.name()];
     let subject = inner.get("task").or_else(|| inner.get("intent")).or_else(|| inner.get("id"));

@@ -297,7 +297,7 @@ pub fn check_paths_free(board: &Board, call: &Call, task: &Task) -> Result<(), R
 
 /// Who holds a path and until when, for messages about waiting tasks.
 pub fn held_words(board: &Board, holder: &Task, path: &PathPattern, now: &Stamp) -> String {
-    let who = holder.assigned_to.as_ref().map_or("nobody", |agent| agent.as_str());
+    let who = holder.assigned_to.as_ref().map_or("unassigned", |agent| agent.as_str());
     let until = match (&holder.lease, &holder.holds_paths_until) {
         (_, Some(until)) => format!("until {} at the latest", until.at),
         (Some(lease), _) if lease_over(board, lease, now) => "its lease has ended".to_owned(),

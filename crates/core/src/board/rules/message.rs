@@ -159,20 +159,20 @@ fn make_room(board: &Board, from: &AgentId, draft: &Draft) -> Result<Vec<usize>,
     let mine_here = |message: &Message| message.from == *from && here(message);
     let alike = |message: &Message| message.kind == draft.kind && mine_here(message);
     let everything = |_: &Message| true;
-    let to_nobody = |message: &Message| board.is_absent(&message.to) && waits(message);
-    let mine_to_nobody = |message: &Message| message.from == *from && to_nobody(message);
-    let here_to_nobody = |message: &Message| message.to == draft.to && to_nobody(message);
-    let mine_here_to_nobody = |message: &Message| message.from == *from && here_to_nobody(message);
+    let unreadable = |message: &Message| board.is_absent(&message.to) && waits(message);
+    let mine_unreadable = |message: &Message| message.from == *from && unreadable(message);
+    let here_unreadable = |message: &Message| message.to == draft.to && unreadable(message);
+    let mine_here_unreadable = |message: &Message| message.from == *from && here_unreadable(message);
     type Which<'w> = &'w dyn Fn(&Message) -> bool;
     let bounds: [(bool, Room, Which, Which, &str); 4] = [
-        (false, UNSEEN.share(), &mine_here, &mine_here_to_nobody, "has not read what you sent before"),
-        (true, UNSEEN, &here, &here_to_nobody, "has not read what was sent before"),
-        (false, ALL.share(), &mine, &mine_to_nobody, "cannot be sent more: too much of yours is unread"),
+        (false, UNSEEN.share(), &mine_here, &mine_here_unreadable, "has not read what you sent before"),
+        (true, UNSEEN, &here, &here_unreadable, "has not read what was sent before"),
+        (false, ALL.share(), &mine, &mine_unreadable, "cannot be sent more: too much of yours is unread"),
         (
             true,
             ALL,
             &everything,
-            &to_nobody,
+            &unreadable,
             "cannot be sent more: the board holds as many messages as it may",
         ),
     ];

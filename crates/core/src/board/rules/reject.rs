@@ -223,7 +223,7 @@ pub fn send_back(board: &mut Board, id: &TaskId, call: &Call, rejection: &Reject
         status: head.status,
         issues: rejection.taken.raised.clone(),
         cycles: head.review_cycles_total,
-        same_as: Some(told_again(&rejection.taken.repeated)),
+        same_as: Some(same_issues(&rejection.taken.repeated)),
         blocked_reason: None,
         disagreement: None,
         positions: None,
@@ -285,11 +285,11 @@ fn note_deadlock(board: &mut Board, id: &TaskId, call: &Call, reason: &str, clas
 }
 
 /// The report to the reviewer about findings that an earlier round made already.
-fn told_again(repeated: &[Repeated]) -> Vec<SameIssue> {
+fn same_issues(repeated: &[Repeated]) -> Vec<SameIssue> {
     repeated
         .iter()
         .map(|one| {
-            let told = match (one.said_resolved, one.reopened) {
+            let text = match (one.said_resolved, one.reopened) {
                 (true, _) => "you call it resolved and raise it again: it counts as still present",
                 (false, true) => "it was resolved before and is there again",
                 (false, false) => "it is the same issue, so it keeps its name",
@@ -299,7 +299,7 @@ fn told_again(repeated: &[Repeated]) -> Vec<SameIssue> {
                 issue: one.issue.clone(),
                 said_resolved: one.said_resolved,
                 reopened: one.reopened,
-                told: told.to_owned(),
+                told: text.to_owned(),
             }
         })
         .collect()

@@ -211,7 +211,7 @@ pub(super) fn check_paths(
         .detail("paths", offending))
 }
 
-/// Why an agent may not change a file that it changed: checked for each committing agent, not for the submitting one.
+/// Why the role of the agent that changed this file may not change it: each agent answers for its own commits.
 fn out_of_bounds(
     board: &Board,
     call: &Call,
@@ -221,7 +221,7 @@ fn out_of_bounds(
 ) -> Option<String> {
     let by = call.by.id();
     let kept_out = |id: &AgentId| board.agent(id).is_some_and(|agent| agent.grants.keeps_out_of(path));
-    // Of whom nothing is said in particular, all of it is.
+    // A submitter that `touched` does not list counts as the author of every file.
     let own = touched.iter().find(|one| one.agent == by).is_none_or(|one| one.files.contains(file));
     if own && kept_out(&by) {
         return Some(format!("not for this role: {}", rights::place(board, &by, "paths")));

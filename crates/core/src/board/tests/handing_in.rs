@@ -174,12 +174,12 @@ fn submit_refuses_incomplete_evidence() {
     bench.claim("coder-1", "t");
     bench.ok("coder-1", bench.checkpoint("t"));
     bench.claim("coder-2", "held");
-    for (code, spoil, told) in cases {
+    for (code, spoil, phrase) in cases {
         let mut submit = bench.submit("t");
         spoil(&mut submit);
         let refusal = bench.refusal("coder-1", submit);
-        assert_eq!(refusal.code, code, "{told}");
-        assert!(refusal.message.contains(told), "{told}: {}", refusal.message);
+        assert_eq!(refusal.code, code, "{phrase}");
+        assert!(refusal.message.contains(phrase), "{phrase}: {}", refusal.message);
     }
     let mut killed = bench.submit("t");
     killed.evidence.validation.as_mut().expect("ran").exit = None;
