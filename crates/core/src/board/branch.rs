@@ -43,7 +43,7 @@ impl BranchUpdate {
         let Some(current) = &self.current else { return false };
         match (&self.old, &self.new) {
             (_, Wanted::At(new)) => new == current,
-            // `pack-refs` takes the loose file away once the packed one says the same; it looks like a deletion.
+            // `pack-refs` removes the loose file once the packed one says the same; it looks like a deletion.
             (Wanted::At(old), Wanted::Zero) => old == current && self.packed.as_ref() == Some(old),
             _ => false,
         }

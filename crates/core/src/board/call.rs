@@ -45,7 +45,7 @@ impl Actor {
         matches!(self, Self::Liza)
     }
 
-    /// The human may act in every role, one after the other; Tier 0 binds him all the same.
+    /// A person may act in every role, one after the other, but not break a Tier 0 rule.
     pub fn has_role(&self, board: &Board, role: &Role) -> bool {
         match self {
             Self::Human => true,

@@ -184,7 +184,7 @@ fn likeness(issue: &Issue, place: &Place, finding: &Finding, prior: &[PriorStatu
         return None;
     }
     let resolved_before = !issue.is_open() && !kept_open;
-    // Who calls an issue resolved means what he says, unless he says the very same once more.
+    // A reviewer that calls an issue resolved is believed, unless the same review raises the same text again.
     let (meaning_wanted, words_wanted) = match () {
         () if resolved_before && distance > NEAR => return None,
         () if resolved_before => (RESOLVED_ALIKE, RESOLVED_ALIKE),
@@ -289,7 +289,7 @@ pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
     taken
 }
 
-/// An approval does not hold: what it closed without a word about it is open again.
+/// An approval is void: issues that it closed without naming them are open again.
 pub fn take_back_unnamed(issues: &mut [Issue]) {
     for issue in issues {
         if issue.rounds.last().is_some_and(|said| said.unnamed) {

@@ -50,7 +50,7 @@ fn rejections<'b>(history: &[HistoryEntry], reviews: &'b [Review]) -> Vec<&'b Re
     last
 }
 
-/// What the rejection that was just put on record shows, if it shows anything that another round would not mend.
+/// The disagreement that the rejection just recorded shows, if another round would not resolve it.
 /// `gaps` are the open questions of [`open_gaps`].
 pub fn assess(body: &Body, feedback: &Feedback, gaps: &[String], same_ratio: f64) -> Option<Assessment> {
     let rounds = rejections(&body.history, &body.reviews);
@@ -108,8 +108,8 @@ fn oscillating(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
     None
 }
 
-/// In each of the last two rounds everything of before was mended at least in part, and yet new blocking issues came, all
-/// of them about lines that the review before had let pass, and none of them with a word of a criterion.
+/// In each of the last two rounds the coder fixed every earlier issue at least in part, and yet the reviewer raised new
+/// blocking issues, all of them about lines that the review before had accepted, and none of them about a criterion.
 ///
 /// One word in common is enough to let the reviewer off: to accuse wrongly costs more than to wait for the limit.
 fn scope_creep(body: &Body, rounds: &[&Review]) -> Option<Assessment> {

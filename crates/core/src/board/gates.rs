@@ -240,8 +240,8 @@ impl GateReport {
             Lacking::Failed => (
                 format!("gate `{name}` is red{because}"),
                 match &log {
-                    Some(log) => format!("read {log}, mend the work, and {verb} again; nothing was changed"),
-                    None => format!("mend the work and {verb} again; nothing was changed"),
+                    Some(log) => format!("read {log}, fix the work, and {verb} again; nothing was changed"),
+                    None => format!("fix the work and {verb} again; nothing was changed"),
                 },
             ),
         };

@@ -120,7 +120,7 @@ record! {
         pub bundle: String,
         /// Where the bundle's file is.
         pub path: String,
-        /// Of whom a record says that he had a hand in what the bundle changes.
+        /// The agents recorded as authors of what the bundle changes.
         pub implementers: Vec<AgentId>,
         pub step: RefMove,
         /// What the gates said about the commit.

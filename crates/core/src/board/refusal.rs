@@ -12,7 +12,7 @@ pub enum Class {
     Usage,
     /// Held by another agent, stale epoch or commit.
     Stale,
-    /// The board's lock was not to be had in time.
+    /// The board's lock could not be acquired in time.
     Busy,
     /// Paused, aborted or at a checkpoint.
     Switch,

@@ -45,7 +45,7 @@ words! {
     pub enum Disagreement {
         /// The work, or what is objected to, comes back to where it was: A, then B, then A.
         Oscillating = "oscillating",
-        /// Whatever is mended, something new is asked for that was there before and that no criterion names.
+        /// After each fix the reviewer asks for more, about old lines and outside of the criteria.
         ScopeCreep = "scope_creep",
         /// Everything is green and only small issues are left.
         Subjective = "subjective",

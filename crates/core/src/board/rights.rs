@@ -15,7 +15,7 @@ fn has_in_hand(task: &Task, by: &Actor) -> bool {
     leased || task.assigned_to.as_ref() == Some(&by)
 }
 
-/// Whether it would stop a task that others have in hand.
+/// Whether it would stop a task that another agent holds or reviews.
 pub fn stops_others(board: &Board, task: &TaskId, by: &Actor) -> bool {
     board.task(task).is_some_and(|task| !has_in_hand(task, by))
 }

@@ -177,7 +177,7 @@ impl Head {
         self.result.is_some() && self.review_commit.is_none()
     }
 
-    /// Two different agents failed at it: only a new cut of the work helps.
+    /// Two different agents failed at it: the task has to be split or replanned.
     pub fn hypothesis_exhausted(&self) -> bool {
         self.failed_by.len() >= 2
     }
@@ -398,7 +398,7 @@ pub struct Task {
     source: Option<Source>,
 }
 
-/// Where the bytes of an unchanged task are, so that it need not be written anew.
+/// Where the bytes of an unchanged task are, so that it need not be written again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub start: usize,
@@ -463,7 +463,7 @@ impl Task {
         }
     }
 
-    /// Both halves to change; from here on the task is written anew.
+    /// Both halves, mutable; the next save writes the task again.
     pub fn parts_mut(&mut self) -> (&mut Head, &mut Body) {
         self.source = None;
         match &mut self.body {

@@ -89,7 +89,7 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
                 return Err("merged before the red team had its turn".to_owned());
             };
             if Some(by.to_string()) == approver || after.known[at].hands.contains(&by.to_string()) {
-                return Err(format!("{by} had a hand in it and cleared it for the red team"));
+                return Err(format!("{by} implemented or approved it and cleared it for the red team"));
             }
         }
     }

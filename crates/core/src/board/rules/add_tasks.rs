@@ -441,7 +441,7 @@ pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool, pi
     }
 }
 
-/// Names everything that is missing at once, so that it can be mended at once.
+/// Lists all missing fields in one refusal, so that the planner can add them in one step.
 pub fn check_complete(
     id: &TaskId,
     done_when: &[String],
@@ -476,6 +476,6 @@ pub fn no_cycle(graph: &Graph) -> Result<(), Refusal> {
     let mut round: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
     round.push(round[0]);
     Err(refusal!(Code::Cycle, "the dependencies go round in a circle: {}", round.join(" → "))
-        .hint("take one of these dependencies away")
+        .hint("remove one of these dependencies")
         .detail("cycle", cycle.iter().map(TaskId::as_str).collect::<Vec<_>>()))
 }

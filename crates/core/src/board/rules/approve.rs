@@ -141,7 +141,7 @@ impl Verb for Approve {
         board.no_gate_is_gone(self.gates.as_ref(), "approve")?;
         let Some(gates) = &self.gates else { return Ok(()) };
         gates.check(&self.commit, "approve").map_err(|refusal| match refusal.code {
-            // It is not for the reviewer to mend it.
+            // The reviewer cannot fix it.
             Code::GateRed => refusal.hint(format!(
                 "send it back: `liza review reject {} --commit … --reason … --issue …`; nothing was changed",
                 self.task

@@ -122,7 +122,7 @@ impl Verb for Unblock {
                 Code::HypothesisExhausted,
                 format!("two agents failed at task `{}`; an answer alone does not help", task.id),
             )
-            .hint(format!("cut it anew: `liza task rescope {} --into FILE --reason …`", task.id)));
+            .hint(format!("split or replan it: `liza task rescope {} --into FILE --reason …`", task.id)));
         }
         let cycles = task.body().max_review_cycles.unwrap_or(board.config().max_review_cycles);
         if task.review_cycles_total >= cycles && self.cycles == 0 {
@@ -131,7 +131,7 @@ impl Verb for Unblock {
                 "task `{}` has used its {cycles} review cycles; the next rejection would block it again",
                 task.id
             )
-            .hint("grant more with `--cycles N`, or cut the task anew with `liza task rescope`"));
+            .hint("grant more with `--cycles N`, or split the task with `liza task rescope`"));
         }
         if returns_to(task) != Status::Idle && !task.is_live(call.now) && task.holds_paths {
             check_paths_free(board, call, task)?;

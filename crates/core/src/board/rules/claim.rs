@@ -147,7 +147,7 @@ pub fn check_claimable(board: &Board, call: &Call, task: &Task) -> Result<(), Re
             format!("two agents failed at task `{}`; it needs a new cut, not a third try", task.id),
         )
         .hint(format!(
-            "a planner or a person cuts it anew: `liza task rescope {} --into FILE --reason …`",
+            "a planner or a person splits or replans it: `liza task rescope {} --into FILE --reason …`",
             task.id
         ))
         .detail("task", task.id.as_str()));

@@ -55,7 +55,7 @@ pub fn next_step(task: &Task) -> String {
     }
 }
 
-/// The lease no longer keeps others away: time ran out, or its agent was registered anew or retired.
+/// The lease no longer excludes others: it expired, or its agent was registered again or retired.
 pub fn lease_over(board: &Board, lease: &Lease, now: &Stamp) -> bool {
     let gone = !lease.agent.is_human()
         && !board

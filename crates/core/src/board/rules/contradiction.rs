@@ -42,7 +42,7 @@ impl Position {
 }
 
 /// Blocks the task if the rejection that was just put on record contradicts an approval of the same commit. The approvals
-/// end: with the planner's answer the review begins anew, and leads to its coder or on to the merge.
+/// end: with the planner's answer the review starts again, and leads to its coder or on to the merge.
 pub fn contradicted(
     head: &mut Head,
     body: &mut Body,

@@ -97,7 +97,7 @@ impl Verb for EditTask {
                 Code::HypothesisExhausted,
                 "two agents failed at task `{id}`; other words for it do not help"
             )
-            .hint(format!("cut it anew: `liza task rescope {id} --into FILE --reason …`"))
+            .hint(format!("split or replan it: `liza task rescope {id} --into FILE --reason …`"))
             .detail("task", id.as_str()));
         }
         if *self.before != NewTask::of(task) {
@@ -195,7 +195,7 @@ macro_rules! changes {
 }
 
 impl NewTask {
-    /// What a task on the board asks for, as it would be asked for anew.
+    /// A task of the board in the form of a new task.
     pub fn of(task: &Task) -> Self {
         let body = task.body();
         let owns = if task.owns == body.scope.inside || task.kind == Kind::Report {

@@ -41,7 +41,7 @@ fn reached(board: &Board) -> Result<(), Refusal> {
     }
     if !board.has_merged_for_goal() {
         return Err(refusal!(Code::Transition, "nothing was merged for the goal; everything was abandoned")
-            .hint("plan it anew: `liza plan FILE`"));
+            .hint("plan it again: `liza plan FILE`"));
     }
     Ok(())
 }

@@ -178,7 +178,7 @@ impl Verb for Intervene {
             Some(_) => {
                 return Err(Refusal::new(
                     Code::Transition,
-                    format!("`{}` was registered anew or retired since it was looked at", self.agent),
+                    format!("`{}` was registered again or retired since it was observed", self.agent),
                 )
                 .hint("look again: `liza overseer`"));
             }

@@ -107,7 +107,7 @@ words! {
     /// How a merge ended.
     pub enum MergeResult {
         Merged = "merged",
-        /// A coder mends it, or a trivial resolution does.
+        /// A coder fixes it, or a trivial resolution does.
         IntegrationFailed = "integration_failed",
         /// A person brings the two sides together.
         Blocked = "blocked",

@@ -17,7 +17,7 @@ pub fn count_in(head: &mut Head, approval: &Approval, needed: u32, call: &Call) 
     enough
 }
 
-/// What was approved by several still is: by different ones, none of whom had a hand in it, and by as many as were asked
+/// The approvals still hold: given by different reviewers, none of whom implemented the task, and by as many as were asked
 /// for then.
 pub fn quorum_holds(task: &Task, call: &Call) -> Result<(), Refusal> {
     let Some(approvals) = &task.approvals else { return Ok(()) };

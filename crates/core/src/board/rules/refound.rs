@@ -1,4 +1,4 @@
-//! The first record of a log that was begun anew, because the one before was lost or broken.
+//! The first record of a new log, begun because the former one was lost or broken.
 //!
 //! It changes nothing of the board. It holds what a reader of the log would otherwise look for in the records before it:
 //! where the integration branch was, and which of its moves were under way.
@@ -47,7 +47,7 @@ impl Verb for RefoundLog {
     type Outcome = Refounded;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
-        human_only(call, "begin the log anew")?;
+        human_only(call, "begin a new log")?;
         // What it says of the branch is taken for history: it may not say anything else than the board does.
         if board.revision == 0 || *self != Self::of(board, self.reason.clone(), self.kept.clone()) {
             return Err(refusal!(Code::Value, "a new log must begin with what the board says"));

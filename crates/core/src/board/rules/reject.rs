@@ -164,7 +164,7 @@ impl Verb for Reject {
     }
 }
 
-/// Only taste is left: approved by this reviewer, with what he would have liked as notes.
+/// Only matters of taste are left: approved by this reviewer, with the open issues as notes.
 fn accept(board: &mut Board, call: &Call, approve: &Approve) -> Accepted {
     let approved = approve.change(board, call);
     let (head, body) = parts(board, &approve.task);

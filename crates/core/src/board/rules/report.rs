@@ -153,7 +153,7 @@ logged! {
         pub spec: String,
         pub change: String,
         pub affects: Vec<TaskId>,
-        /// Its text now: pinned anew with the DRAFT and IDLE tasks that go by it.
+        /// Its text now: pinned again for the DRAFT and IDLE tasks that refer to it.
         pub pin: Option<PinnedSpec>,
     }
 }

@@ -312,7 +312,7 @@ impl Verb for Submit {
             (None, None) => "it could not be run".to_owned(),
         };
         Err(refusal!(Code::ValidationRed, "validation `{}` failed: {why}", validation.command)
-            .hint(format!("read {}, mend the work and submit again; nothing was changed", validation.log))
+            .hint(format!("read {}, fix the work and submit again; nothing was changed", validation.log))
             .detail("log", validation.log.clone())
             .detail("exit", validation.exit))
     }

@@ -283,7 +283,7 @@ fn a_sync_moves_the_base_only_when_it_is_clean() {
     assert_eq!(bench.task("t").body().attempts[0].base_commit, commit(1));
     bench.ok("coder-1", sync(Vec::new()));
     assert_eq!(bench.task("t").body().attempts[0].base_commit, commit(5));
-    // A sync before the checkpoint hands the worktree out anew.
+    // A sync before the checkpoint hands the worktree out again.
     let mut bench = working();
     let moved = Handout { head: commit(9), ..untouched() };
     bench.ok("coder-1", RecordSync { handout: Some(moved.clone()), ..sync(Vec::new()) });
