@@ -33,7 +33,7 @@ impl std::fmt::Debug for Applied {
 }
 
 impl Applied {
-    /// The outcome as what it is. Only what an older liza kept for a repeated request can fail to be that.
+    /// The outcome with its own type. This fails only for an answer that an older liza kept for a repeated request.
     pub fn typed<O: DeserializeOwned + 'static>(self) -> Result<O, Refusal> {
         match self {
             Self::Changed(outcome) => {

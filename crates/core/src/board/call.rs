@@ -59,7 +59,7 @@ impl Actor {
     }
 }
 
-/// What a caller shows to be believed.
+/// What a caller shows to be authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
     Human,
@@ -119,7 +119,7 @@ pub fn of_hidden_origin(hidden: Hidden) -> Refusal {
 }
 
 impl Board {
-    /// Believes a caller, or says why not. An id without a valid token is never taken for the human.
+    /// Authenticates the caller. An id without a valid token is never taken for the human.
     pub fn identify(&self, credentials: &Credentials) -> Result<Actor, Refusal> {
         let (id, token_hash) = match credentials {
             Credentials::Human => return Ok(Actor::Human),

@@ -1,4 +1,4 @@
-//! What agents and people tell each other through the board.
+//! Notes, anomalies, discoveries, handoffs and messages: what agents and people report through the board.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ macro_rules! anomaly_kinds {
                 match self { $(Self::$variant => $name),* }
             }
 
-            /// The details without which it says nothing.
+            /// The details that an anomaly of this kind must have.
             pub fn required(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &[$($detail),*]),* }
             }

@@ -91,7 +91,7 @@ record! {
         pub reopened: bool,
         /// The words it was raised with again, where they are others than those before.
         pub words: Option<String>,
-        /// An approval closed it without a word about it; it is open again if that approval does not hold.
+        /// An approval closed it without naming it; it is open again if that approval becomes void.
         pub unnamed: bool,
     }
 
@@ -234,7 +234,7 @@ record! {
         pub strengths: Vec<String>,
         pub approval_conditions: Vec<String>,
         pub files_reviewed: Vec<String>,
-        /// Not looked at: liza counts the rounds.
+        /// Ignored: liza counts the rounds.
         pub iteration: Option<u32>,
         /// Whether the reviewer saw the tests pass. Gates decide; an approval that says `false` is refused.
         pub tests_passed: Option<bool>,

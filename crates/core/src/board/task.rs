@@ -443,7 +443,7 @@ impl Task {
         self.source.as_ref()
     }
 
-    /// It stands there now, as it is.
+    /// Records where the unchanged task is stored now.
     pub fn read_from(&mut self, source: Source) {
         self.source = Some(source);
     }

@@ -45,8 +45,8 @@ pub trait Listed {
 
 /// One verb: `check` may refuse and changes nothing, `change` cannot fail once `check` has passed.
 pub trait Verb: Listed {
-    /// Which right it needs. None for what only people may do, and for what liza and the runners see to while others
-    /// work: presence, outcomes of what was begun, records of what happened.
+    /// The permission it needs. None for verbs of people only, and for what liza and the runners record while agents work:
+    /// heartbeats, outcomes of intents, events.
     const OPERATION: Option<Operation>;
     /// What came of it, as the command answers.
     type Outcome: Serialize + DeserializeOwned + 'static;
@@ -55,7 +55,7 @@ pub trait Verb: Listed {
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome;
 
-    /// Which right it needs on this board, where that is not always the same one.
+    /// The permission it needs on this board, if that depends on the board.
     fn operation(&self, _: &Board, _: &Actor) -> Option<Operation> {
         Self::OPERATION
     }

@@ -56,7 +56,7 @@ record! {
 }
 
 impl NewTask {
-    /// A task of which nothing is said yet.
+    /// A task with an id and nothing else.
     pub fn blank(id: TaskId) -> Self {
         Self {
             id,

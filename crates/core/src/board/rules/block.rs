@@ -1,4 +1,4 @@
-//! Work that cannot go on says why and what would help; the answer sends it back.
+//! Blocking a task with a reason and questions, and unblocking it with an answer.
 
 use super::claim::check_paths_free;
 use super::intervene::was_halted;
@@ -157,7 +157,7 @@ impl Verb for Unblock {
         let reserved = in_progress || head.reserved_until.is_some();
         let claimable = matches!(to, Status::Idle | Status::IntegrationFailed);
         head.reserved_until = (claimable && reserved && head.assigned_to.is_some()).then_some(reserve);
-        // The answer is worth a try even where the tries were used up.
+        // An answer grants further iterations, even if the limit was reached.
         if in_progress && head.iteration >= body.max_coder_iterations.unwrap_or(default_iterations) {
             body.max_coder_iterations = Some(head.iteration.saturating_add(self.cycles.max(1)));
         }

@@ -1,4 +1,4 @@
-//! One reviewer approved this very commit and another rejects it: neither is believed over the other. The planner gets both
+//! One reviewer approved this very commit and another rejects it: neither verdict wins. The planner gets both
 //! positions side by side.
 
 use crate::text::clipped;
@@ -100,7 +100,7 @@ pub fn contradicted(
     })
 }
 
-/// What each of those said who approved, and then what was said last.
+/// The position of each approving reviewer, and then that of the rejecting one.
 fn positions(body: &Body, approvals: &Approvals) -> Vec<Position> {
     let given = approvals.by.iter().filter_map(|approval| {
         body.reviews.iter().rfind(|review| {

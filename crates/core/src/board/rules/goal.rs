@@ -158,7 +158,7 @@ impl Verb for StartGoal {
 }
 
 logged! {
-    /// Other words for a goal that is not over.
+    /// Rewords a goal that is not finished.
     pub struct EditGoal {
         pub goal: String,
         pub description: Option<String>,

@@ -1,4 +1,4 @@
-//! What is done about an agent that goes in circles. The word to the agent and the record of why are one change.
+//! Interventions against an agent that makes no progress. The messages and the record of the reason are one change.
 
 use super::message::post;
 use super::prelude::*;
@@ -23,11 +23,11 @@ logged! {
         always pub evidence: Vec<String>,
         /// The limits for interventions that liza or an overseer makes; a person has none.
         pub bounds: Option<Bounds>,
-        /// What is said: to the agent, and to the planner if it is halted.
+        /// The messages: to the agent, and to the planner if the agent is halted.
         pub messages: Vec<Draft>,
     }
 
-    /// How often something may be done about one agent at one piece of work. Asked here once more, because two who look at the
+    /// How often liza may intervene for one agent and one task. Checked here again, because two watchers that look at the
     /// same time come to the same decision.
     #[derive(Copy, Eq)]
     pub struct Bounds {
@@ -80,7 +80,7 @@ impl Intervene {
         Ok(())
     }
 
-    /// What was seen of a claim says nothing about the next one.
+    /// An observation applies only to the claim it was made on.
     fn claim_stands(&self, board: &Board) -> Result<(), Refusal> {
         let Some(id) = &self.task else { return Ok(()) };
         let task = find(board, id)?;
@@ -167,7 +167,7 @@ impl Verb for Intervene {
     type Outcome = Intervened;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
-        // Liza acts by itself within bounds alone.
+        // Liza's own interventions must have bounds.
         let by_itself = call.by.is_liza() && self.bounds.is_some();
         if !by_itself && !call.by.has_role(board, &Role::overseer()) {
             return Err(refusal!(Code::Role, "`{}` does not oversee", call.by.id())
@@ -234,8 +234,7 @@ impl Verb for Intervene {
     }
 }
 
-/// Whether the claim on this task was halted for something that its agent did wrong. To be out of tokens or time is
-/// nothing of the kind.
+/// Whether the claim on this task was halted because of its agent's mistake. Running out of tokens or time is none.
 pub fn was_halted(interventions: &[Intervention], task: &Head) -> bool {
     let Some(lease) = &task.lease else { return false };
     interventions.iter().any(|one| {

@@ -16,10 +16,10 @@ const MOST_PAIRS: usize = 20;
 /// How urgent a message may be said to be, either way.
 const PRIORITY: std::ops::RangeInclusive<i64> = -100..=100;
 
-/// What an agent may say of its own words; what is more urgent is for those who may stop others.
+/// The highest priority of an agent's message; higher ones are for people and overseers.
 const HIGHEST_OF_AGENTS: i64 = 49;
 
-/// What may wait for one receiver, and what the board holds of all: it is read by every command.
+/// Limits for the unread messages of one recipient and for all messages: every command reads them.
 const UNSEEN: Room = Room { messages: 100, bytes: 128 * 1024 };
 const ALL: Room = Room { messages: 1_000, bytes: 1024 * 1024 };
 
@@ -89,7 +89,7 @@ impl Draft {
     }
 }
 
-/// Whether this sender is heard however much there is: people, overseers, and liza's own overseer.
+/// Whether no limit applies to this sender: people, overseers, and liza's own overseer.
 fn is_always_heard(board: &Board, from: &AgentId) -> bool {
     from.is_human()
         || from.is_automatic_overseer()
@@ -117,7 +117,7 @@ impl Search<'_> {
         room.is_full(self.held(counts).map(|(_, message)| message), self.draft.size())
     }
 
-    /// Takes the oldest of these away until it fits, or until there are none.
+    /// Removes the oldest of these messages until the new one fits, or until none is left.
     fn drop_until_it_fits(
         &mut self,
         room: &Room,
@@ -131,7 +131,7 @@ impl Search<'_> {
         }
     }
 
-    /// Takes the place of what the same sender said before in the same way, so that neither the number nor the text grows.
+    /// Replaces an earlier message of the same sender and kind, so that neither the number nor the size grows.
     fn replace_its_own(&mut self, alike: &dyn Fn(&Message) -> bool) {
         let mut freed: usize = 0;
         loop {
@@ -210,7 +210,7 @@ pub fn post(board: &mut Board, call: &Call, from: AgentId, draft: &Draft) -> Str
     {
         board.rest.messages[at].answered_by = Some(id.clone());
     }
-    // Where a check has refused nothing, nothing is refused here.
+    // Only `check` refuses messages; a message that gets here is always kept.
     let mut gone = make_room(board, &from, draft).unwrap_or_default();
     gone.sort_unstable();
     for at in gone.into_iter().rev() {
@@ -292,7 +292,7 @@ impl Verb for SendMessage {
     }
 }
 
-/// Some things are only for some to say.
+/// Refuses kinds of message that the sender's role may not send.
 fn check_kind(board: &Board, call: &Call, kind: MessageKind) -> Result<(), Refusal> {
     let (may, who) = match kind {
         MessageKind::Nudge | MessageKind::Halt | MessageKind::Resume => {
@@ -355,7 +355,7 @@ fn check_pair(board: &Board, call: &Call, draft: &Draft) -> Result<(), Refusal> 
         return Ok(());
     }
     let leads = call.by.has_any_role(board, &[Role::planner(), Role::overseer()]);
-    // Work goes to review whatever else its author may say to a reviewer.
+    // An agent may always announce its work to reviewers, whatever else it may send to them.
     let may = |role: &Role| {
         (draft.kind == MessageKind::SubmitForReview && *role == Role::code_reviewer())
             || may_message(board, &call.by, role)

@@ -1,6 +1,6 @@
 //! The first record of a new log, begun because the former one was lost or broken.
 //!
-//! It changes nothing of the board. It holds what a reader of the log would otherwise look for in the records before it:
+//! It does not change the board. It holds what a reader of the log would otherwise look for in the records before it:
 //! where the integration branch was, and which of its moves were under way.
 
 use super::prelude::*;
@@ -48,7 +48,7 @@ impl Verb for RefoundLog {
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         human_only(call, "begin a new log")?;
-        // What it says of the branch is taken for history: it may not say anything else than the board does.
+        // Later readers trust what it says about the branch, so it must agree with the board.
         if board.revision == 0 || *self != Self::of(board, self.reason.clone(), self.kept.clone()) {
             return Err(refusal!(Code::Value, "a new log must begin with what the board says"));
         }

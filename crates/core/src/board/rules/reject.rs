@@ -1,4 +1,4 @@
-//! Sending work back: what a rejection needs, when it was one too many, and when it is none, because only taste is left.
+//! Sending work back: what a rejection needs, when it reaches a limit, and when it counts as an approval with notes.
 
 use crate::text::same_reason;
 
@@ -234,9 +234,9 @@ pub fn send_back(board: &mut Board, id: &TaskId, call: &Call, rejection: &Reject
         let only_time = limit_reached(head, body, &config, rejection, Took::default()).is_none();
         match found.class {
             Disagreement::Oscillating => note_failure(head),
-            // The time that reviewers took is not the coder's.
+            // The time that reviewers took does not count against the coder.
             Disagreement::Unknown if !only_time || worked_too_long => note_failure(head),
-            // Nor does a gap of the specification, or a wish beyond the task, say anything about the coder.
+            // A gap in the specification, or a request beyond the task, does not count against the coder either.
             _ => {}
         }
         block(head, body, call, &config, &reason, &found.questions);
@@ -305,7 +305,7 @@ fn same_issues(repeated: &[Repeated]) -> Vec<SameIssue> {
         .collect()
 }
 
-/// Whether this rejection was one too many.
+/// Whether this rejection reached a limit.
 fn limit_reached(
     head: &Head,
     body: &Body,
@@ -320,7 +320,7 @@ fn limit_reached(
     })
 }
 
-/// Whether there was one rejection or iteration too many.
+/// Whether the limit of rejections or iterations is reached.
 pub(super) fn rounds_used_up(head: &Head, body: &Body, config: &Config, same_reason: bool) -> Option<String> {
     let max_iterations = body.max_coder_iterations.unwrap_or(config.max_coder_iterations);
     let max_cycles = body.max_review_cycles.unwrap_or(config.max_review_cycles);

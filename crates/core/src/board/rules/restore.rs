@@ -68,7 +68,7 @@ impl RestoreRevision {
 
 impl TaskBack {
     fn between(now: &Board, task: &Task, former: &Task, stamp: &Stamp) -> Option<Self> {
-        // What has landed has landed.
+        // Merged work stays merged.
         if task.status == Status::Merged || former.status == Status::Merged {
             return None;
         }
@@ -97,7 +97,7 @@ impl TaskBack {
     }
 }
 
-/// The state a task can come back to: its former one, unless that would tell of work or verdicts that are not so now.
+/// The state a task can come back to: its former one, unless that implies work or verdicts that are not there now.
 fn reachable(now: &Board, task: &Task, former: &Task, stamp: &Stamp) -> Status {
     match former.status {
         // The claim of then is over; what was done stays on the branch.
@@ -236,7 +236,7 @@ impl TaskBack {
         body.blocked_from = self.blocked.as_ref().map(|blocked| blocked.from);
         let resumes_at = self.blocked.as_ref().map_or(self.to, |blocked| blocked.from);
         if !rests_on_approval(resumes_at) {
-            // Undone with what rested on it, it must not come back by undoing the undoing.
+            // The approval is void, so a second restore must not bring it back.
             forget_approval(head, body);
         }
         if self.to == Status::Idle && !body.attempts.is_empty() {

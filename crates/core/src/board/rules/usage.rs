@@ -88,7 +88,7 @@ impl Verb for BeginRun {
     }
 }
 
-/// Refuses to begin what has no money left. People cost none.
+/// Refuses to start work when a cap is reached. People are not capped.
 pub fn check_caps(caps: &Caps, board: &Board, call: &Call, task: Option<&Task>) -> Result<(), Refusal> {
     let Actor::Agent { id, .. } = &call.by else { return Ok(()) };
     let Some(reached) = caps.reached(board, task, Some(id)) else { return Ok(()) };
