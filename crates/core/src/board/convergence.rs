@@ -1,5 +1,5 @@
-//! Whether what a reviewer finds was found before: the same place, followed through what changed, in words that mean the
-//! same. An issue keeps its name over all rounds, and with it what became of it.
+//! Whether a finding repeats an issue of an earlier round: the same place, followed through the changes, in words of the
+//! same meaning. An issue keeps its id and its history over all rounds.
 
 use crate::text::{shared_meaning, significant_words, similarity};
 
@@ -126,7 +126,7 @@ pub struct Round<'a> {
     pub drift: &'a [Drift],
     /// The red team reviewed: it may raise issues on lines that earlier reviews accepted.
     pub red_team: bool,
-    /// What it does not name is resolved by it: an approval that takes no more of them.
+    /// Issues that the review does not name count as resolved: it is the last approval needed.
     pub resolves_the_rest: bool,
 }
 
@@ -160,8 +160,8 @@ fn place_of(issue: &Issue, drift: &[Drift]) -> Place {
     }
 }
 
-/// How alike a finding and an issue are, and how far apart, if they are the same. Where it is not clear they are two: an
-/// issue too many costs a word of the reviewer, one that is taken for another is lost.
+/// How alike a finding and an issue are, and how far apart, if they are the same. In doubt they are two: a duplicate costs
+/// the reviewer one answer, but a finding mistaken for another issue is lost.
 fn likeness(issue: &Issue, place: &Place, finding: &Finding, prior: &[PriorStatus]) -> Option<(f64, u32)> {
     if place.file != finding.file {
         return None;
@@ -229,7 +229,7 @@ pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
         if let Some(at) = again {
             let finding = &feedback.issues[at];
             words = (finding.issue.trim() != issue.last_words().trim()).then(|| finding.issue.clone());
-            // Only who speaks of the issue by its name makes less of it.
+            // Only a review that names the issue by its id lowers its severity.
             let gravest =
                 if said.is_some() { finding.severity } else { issue.severity.min(finding.severity) };
             repeat(issue, finding, round.commit);
@@ -298,8 +298,7 @@ pub fn take_back_unnamed(issues: &mut [Issue]) {
     }
 }
 
-/// The approvals of a round do not hold, and this is what was said against them: what only they called resolved is open
-/// again.
+/// A rejection voids the approvals of the same round: issues that only they called resolved are open again.
 pub fn take_back_resolved(issues: &mut [Issue], round: u32, against: &Feedback) {
     for issue in issues {
         let resolved = issue

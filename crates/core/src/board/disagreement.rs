@@ -1,4 +1,4 @@
-//! What keeps a coder and a reviewer from agreeing, read from what both did round by round.
+//! Classifies why a coder and a reviewer do not agree, from what both did in each round.
 
 use std::collections::BTreeSet;
 
@@ -111,7 +111,7 @@ fn oscillating(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
 /// In each of the last two rounds the coder fixed every earlier issue at least in part, and yet the reviewer raised new
 /// blocking issues, all of them about lines that the review before had accepted, and none of them about a criterion.
 ///
-/// One word in common is enough to let the reviewer off: to accuse wrongly costs more than to wait for the limit.
+/// One word in common with a criterion clears the reviewer: a wrong accusation costs more than waiting for the limit.
 fn scope_creep(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
     if rounds.len() < FEWEST_ROUNDS {
         return None;
@@ -214,7 +214,7 @@ fn spec_gap(body: &Body, feedback: &Feedback, gaps: &[String], same_ratio: f64) 
     Some(Assessment { class: Disagreement::SpecGap, why: clipped(&why, CHARS_SHOWN).into_owned(), questions })
 }
 
-/// At a limit, without a sign of what keeps the two apart.
+/// A limit is reached, and the cause of the disagreement is unknown.
 pub fn unknown(limit: String, positions: &Positions) -> Assessment {
     Assessment {
         class: Disagreement::Unknown,

@@ -53,7 +53,7 @@ pub fn conclude_blocked(
     }
 }
 
-/// What the rounds took, without the time in which the task lay about.
+/// What the rounds took, without the time in which no agent worked on the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Took {
     pub work: u64,

@@ -53,7 +53,7 @@ operations! {
     Oversee "oversee" "oversee agents",
 }
 
-/// Whether the rules let an agent of this role do any of it, whatever the registry says. A test asks the rules.
+/// Whether the rules allow a role this operation, whatever the registry says. A test compares it with the rules.
 pub fn allowed_by_rules(role: &Role, operation: Operation) -> bool {
     let role = role.as_str();
     match operation {

@@ -1,4 +1,4 @@
-//! Whom the messages on a board still wait for.
+//! Which recipients have not read a message yet.
 
 use super::agent::Agent;
 use super::ids::{AgentId, Role};

@@ -1,4 +1,4 @@
-//! The rules, model-checked: a small world is walked through every board it can reach, and each step is judged.
+//! Model check of the rules: walks through every board that a small team can reach, and checks each step.
 //!
 //! Three tasks (one waits for another, two own a common directory); two coders, two reviewers and a red team of two that has
 //! its turn on one task, one agent being all of them; one task needs both reviewers; a planner, an overseer, a person; leases that run out, pauses, branches that move behind the board's back, claims and merges
@@ -49,7 +49,7 @@ struct State {
     trace: Option<Rc<Step>>,
 }
 
-/// What the walk itself knows of a task, so that the board is not its own witness.
+/// What the walk itself records about a task, independent of the board.
 #[derive(Clone, Default, Hash)]
 struct Known {
     /// All agents that ever got a worktree for the task.
@@ -158,7 +158,7 @@ impl State {
     }
 }
 
-/// What a walk came to.
+/// The result of a walk.
 #[derive(Debug)]
 struct Walk {
     states: usize,
@@ -283,7 +283,7 @@ fn wander(seed: u64, length: usize) -> Result<usize, String> {
         while next.is_none() && !acts.is_empty() {
             let at = chance.below(acts.len());
             let act = acts.swap_remove(at);
-            // What goes wrong is tried less often than what goes on, or no story would get far.
+            // Disturbances are tried less often than progress, or no story would get far.
             if chance.below([1, 4, 100][act.cost]) == 0 {
                 next = attempt(&state, &act, &mut scratch)?;
             }

@@ -8,7 +8,7 @@ use super::state::Board;
 use super::task::Task;
 use super::verb::AnyVerb;
 
-/// Whether a task is one's own to stop: it works on it, is to go on with it, or reviews it.
+/// Whether the actor works on the task, has it reserved, or reviews it.
 fn has_in_hand(task: &Task, by: &Actor) -> bool {
     let by = by.id();
     let leased = [&task.lease, &task.review_lease].into_iter().flatten().any(|lease| lease.agent == by);
@@ -70,7 +70,7 @@ fn denied(board: &Board, by: &Actor, grants: &Grants, operation: Operation) -> R
     .detail("operation", operation.as_str()))
 }
 
-/// Whom a switch is to stop.
+/// What a switch stops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
     Everybody,

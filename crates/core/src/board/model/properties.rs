@@ -1,4 +1,4 @@
-//! What must hold after every step, asked without the help of the rules that are to be judged.
+//! Properties that must hold after every step, checked without the rules under test.
 
 use crate::board::graph::waits_for;
 use crate::board::task::{Status, Task};
@@ -132,7 +132,7 @@ fn two_own_the_same(state: &State) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether it has landed, itself or through what took its place.
+/// Whether the task or its replacements were merged.
 fn merged(board: &Board, id: &TaskId) -> bool {
     board.task(id).is_some_and(|task| match task.status {
         Status::Merged => true,

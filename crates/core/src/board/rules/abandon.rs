@@ -1,4 +1,4 @@
-//! Ends without a merge: given up, or replaced by a better cut of the work.
+//! Ending a task without a merge: abandoned, or superseded by other tasks.
 
 use super::add_tasks::{NewTask, add, check_finalizable, check_new, named};
 use super::prelude::*;

@@ -1,4 +1,4 @@
-//! A bundle on its way to the branch of a task: on record before the branch moves, and noted when the files have followed.
+//! Applying a bundle to a task's branch: an intent is recorded before the branch moves, and the outcome afterwards.
 
 use super::bundle::BundleEntry;
 use super::prelude::*;

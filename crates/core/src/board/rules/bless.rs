@@ -1,4 +1,4 @@
-//! Declaring a hash right: from now on the gate is to find this one.
+//! Blessing a hash: from now on the gate must find this one.
 
 use super::expectations::replace;
 

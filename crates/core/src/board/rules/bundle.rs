@@ -1,4 +1,4 @@
-//! Patch bundles: who may apply one to a task, whose paths stand in the way, who may judge one, and what is noted of it.
+//! Patch bundles: who may apply one to a task, which tasks own its paths, who may judge one, and what is recorded.
 
 use super::prelude::*;
 use super::submit::{check_paths, checkpoints_of_attempt, has_checkpoint};
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((&found[0].task, found[0].holder.as_ref()), (&id("t2"), Some(&agent("coder-2"))));
         assert_eq!(held(&bench, None).len(), 2);
-        // A star in the name of a file is a letter like others.
+        // A star in a file name is no wildcard.
         let literal = [file_of("t1").replace('a', "*").replace("t1", "t?")];
         assert_eq!(paths_held(&bench.board, &bench.now, None, &literal), []);
     }

@@ -1,4 +1,4 @@
-//! Taking a task: the board changes first (intent), then the worktree is made, then the outcome is recorded.
+//! Claiming a task: the board changes first (intent), then the worktree is made, then the outcome is recorded.
 //!
 //! From the first commit on the task counts as WORKING for every guard. If its worktree cannot be made, the former
 //! state comes back and only the epoch stays raised, so that no agent can use what was half made.
@@ -82,7 +82,7 @@ impl Verb for BeginClaim {
             Some(former) if goes_on || own => former.clone(),
             _ => self.base.clone(),
         };
-        // An agent that takes up what it handed off goes on where it was.
+        // An agent that claims the task it handed off goes on where it was.
         let handed_off = self.edition.has(Edition::CONTRACT) && body.left == Some(Left::HandedOff);
         if same_agent && handed_off {
             head.iteration = head.iteration.max(1);
@@ -129,7 +129,7 @@ pub fn place_names(task: &TaskId, epoch: u64) -> impl Iterator<Item = String> {
     [task.to_string(), format!("{task}.{epoch}")].into_iter().chain(numbered)
 }
 
-/// Everything that must hold before this caller may take this task. Also tells `next` and `status` why not.
+/// Everything that must hold before this caller may claim this task. `next` and `status` show the refusal.
 pub fn check_claimable(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
     let by = call.by.id();
     if !call.by.has_role(board, &task.role) {
@@ -210,7 +210,7 @@ pub fn iterations_used_up(board: &Board, task: &Task, by: &AgentId) -> Option<u3
     used.then_some(limit)
 }
 
-/// How often it changed hands without a submission, since a person or planner last decided about it.
+/// How often it went to another agent without a submission, since a person or planner last decided about it.
 pub fn handoffs(body: &Body) -> usize {
     let ends = |line: &HistoryEntry| matches!(line.event, Event::Unblocked | Event::Submitted);
     let since = body.history.iter().rposition(ends).map_or(0, |at| at + 1);
@@ -218,7 +218,7 @@ pub fn handoffs(body: &Body) -> usize {
     body.history[since..].iter().filter(left).count()
 }
 
-/// Whether this claim would take over from an expired lease once too often.
+/// Whether taking over from an expired lease would exceed the limit of handoffs.
 pub fn handoffs_used_up(board: &Board, task: &Task) -> Option<u32> {
     let limit = board.config().max_handoffs;
     let used = task.status == Status::Working && handoffs(task.body()) >= limit as usize;
@@ -393,7 +393,7 @@ impl Verb for FinishClaim {
         });
         let read_first = body.left.is_some() || body.rejection_feedback.is_some() || body.answer.is_some();
         body.left = None;
-        // What was approved or submitted before is no longer what stands there.
+        // The branch no longer holds the commit that was submitted or approved before.
         forget_approval(head, body);
         body.submission = None;
         head.review_commit = None;

@@ -1,4 +1,4 @@
-//! Questions several rules ask.
+//! Checks and changes that several rules share.
 
 use super::prelude::*;
 
@@ -129,7 +129,7 @@ pub fn dependency_met(board: &Board, world: &World, id: &TaskId) -> bool {
 /// The same for callers that ask about many tasks and have a quicker way to find one.
 ///
 /// Follows every chain of replacements to its end, on the board and in the archive. A damaged board may have a chain
-/// that leads back into itself: that is never met.
+/// that leads back into itself: such a dependency is never met.
 pub fn dependency_met_by<'b>(find: &dyn Fn(&TaskId) -> Option<&'b Task>, world: &World, id: &TaskId) -> bool {
     let look = |id: &TaskId| -> Option<(Status, Vec<TaskId>)> {
         match (find(id), world.archived.get(id)) {
@@ -176,7 +176,7 @@ pub fn plans(board: &Board, call: &Call, verb: &str) -> Result<(), Refusal> {
         .hint("tell the planner with `liza note`, `liza discover` or `liza anomaly`"))
 }
 
-/// What only the program itself does.
+/// Refuses callers other than liza itself.
 pub fn liza_only(call: &Call, verb: &str) -> Result<(), Refusal> {
     if call.by.is_liza() {
         return Ok(());
@@ -236,7 +236,7 @@ pub fn end_claim(head: &mut Head) {
     head.epoch += 1;
 }
 
-/// Remembers that the agent that worked on it came to the end of a limit.
+/// Remembers that the agent that worked on the task reached a limit.
 pub fn note_failure(head: &mut Head) {
     if let Some(agent) = head.assigned_to.clone()
         && !head.failed_by.contains(&agent)
@@ -295,7 +295,7 @@ pub fn note_discovery(
     id
 }
 
-/// Puts work that takes more than one step on record before anything is done.
+/// Records the intent of work that takes more than one step, before the work starts.
 pub fn begin(
     board: &mut Board,
     call: &Call,
@@ -324,7 +324,7 @@ pub fn answer(board: &mut Board, intent: &Intent, outcome: &dyn AnyOutcome) {
     }
 }
 
-/// What was approved, attacked or concluded before counts no more.
+/// Voids earlier approvals, red team turns and review results.
 pub fn forget_approval(head: &mut Head, body: &mut Body) {
     body.approval = None;
     body.review_result = None;

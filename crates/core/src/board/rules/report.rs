@@ -1,4 +1,4 @@
-//! What is said through the board: notes, anomalies, discoveries, changes of specs; and which of them are processed.
+//! Reports through the board: notes, anomalies, discoveries, changes of specs; and which of them are processed.
 
 use super::prelude::*;
 

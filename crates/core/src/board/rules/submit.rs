@@ -1,9 +1,9 @@
-//! Work is handed in only if liza itself found it clean, inside its scope, announced and validated.
+//! Submitting work: liza itself checks that it is committed, inside its scope, announced and validated.
 
 use super::checkpoint::KeepWork;
 use super::prelude::*;
 
-/// What one agent changed of the work, between the moment it got it and the next one did.
+/// What one agent changed, between its claim and the next agent's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Touched {
@@ -49,7 +49,7 @@ logged! {
 }
 
 impl Submit {
-    /// Everything but the validation: cheap, so it is asked before the command is run.
+    /// Every check except the validation: cheap, so it comes before the validation command.
     pub fn check_without_validation(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         let task = find(board, &self.task)?;
         call.check_switches(Some(&self.task))?;
@@ -131,7 +131,7 @@ impl Submit {
 }
 
 impl Submit {
-    /// Code brings tests; what is planned as something else is no code.
+    /// A code task must bring tests; a task of another kind must not change code.
     fn check_kind(&self, task: &Task) -> Result<(), Refusal> {
         let Evidence { tests, code, .. } = &self.evidence;
         let id = &task.id;
