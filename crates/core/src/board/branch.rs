@@ -1,4 +1,4 @@
-//! Who may move the integration branch: only the work that is on record as about to do so.
+//! Which moves of the integration branch are allowed: only those that an open intent records.
 
 use super::ids::CommitId;
 use super::intent::RefMove;
@@ -50,7 +50,7 @@ impl BranchUpdate {
     }
 }
 
-/// Lets through what moves nothing, what an open intent names, and the way back to where the board says it is.
+/// Allows an update that moves nothing, a move that an open intent names, and a move back to the recorded head.
 pub fn may_move_integration(board: &Board, update: &BranchUpdate) -> Result<(), Refusal> {
     let branch = &board.config().integration_branch;
     if update.moves_nothing() {

@@ -5,7 +5,7 @@ use super::spent::Spent;
 use super::state::Board;
 use super::task::Task;
 
-/// A cap; what is not said or 0 is not capped.
+/// A cap; an absent value or 0 means no cap.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cap {
@@ -98,8 +98,8 @@ impl Caps {
         self.task.is_none() && self.agent.is_none() && self.run.is_none()
     }
 
-    /// Every cap that bears on a piece of work, with what is used of it. A task whose body is not loaded is not asked about
-    /// its own.
+    /// Every cap that applies to a piece of work, with what is used of it. The cap of a task whose body is not loaded is left
+    /// out.
     pub fn uses(&self, board: &Board, task: Option<&Task>, agent: Option<&AgentId>) -> Vec<CapUse> {
         let mut found = Vec::new();
         if let Some(task) = task.filter(|task| !task.is_light()) {
@@ -122,7 +122,7 @@ impl Caps {
         found
     }
 
-    /// The first cap that stands in the way of beginning this.
+    /// The first reached cap that forbids this work to start.
     pub fn reached(&self, board: &Board, task: Option<&Task>, agent: Option<&AgentId>) -> Option<CapUse> {
         self.uses(board, task, agent).into_iter().find(CapUse::is_reached)
     }

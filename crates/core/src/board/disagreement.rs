@@ -136,7 +136,8 @@ fn scope_creep(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
         }
         crept.extend(new);
     }
-    let list = crept.iter().take(ISSUES_SHOWN).map(|issue| describe_issue(issue)).collect::<Vec<_>>().join("; ");
+    let list =
+        crept.iter().take(ISSUES_SHOWN).map(|issue| describe_issue(issue)).collect::<Vec<_>>().join("; ");
     Some(Assessment {
         class: Disagreement::ScopeCreep,
         why: format!(

@@ -256,7 +256,9 @@ fn check_turn(task: &Task, turn: &RedTeamTurn, found: &mut Found) {
         found.task("I16", task, "red_team.commit", "is not the approved commit");
     }
     match (&turn.by, turn.status) {
-        (None, TurnStatus::Cleared) => found.task("I16", task, "red_team.by", "a cleared turn needs its reviewer"),
+        (None, TurnStatus::Cleared) => {
+            found.task("I16", task, "red_team.by", "a cleared turn needs its reviewer")
+        }
         (Some(by), _) if task.was_implemented_by(by) => {
             found.task("I16", task, "red_team.by", format!("{by} implemented the task"));
         }

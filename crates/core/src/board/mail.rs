@@ -11,7 +11,7 @@ impl Board {
         self.agent(id).map_or(&[], |agent| &agent.roles)
     }
 
-    /// Whether the message goes to this agent, or to the person. What one writes to a role one has is for the others.
+    /// Whether the message goes to this agent, or to the person. An agent's message to its own role goes to the other agents.
     pub fn is_for(&self, message: &Message, id: &AgentId) -> bool {
         match &message.to {
             Recipient::One(_) => message.to.includes(id, &[]),
@@ -19,8 +19,8 @@ impl Board {
         }
     }
 
-    /// What this agent, or the person, was sent and has not seen: what tells it to stop or to go on first, then
-    /// the most urgent, then the oldest.
+    /// The messages that this agent, or the person, has not seen: orders to stop or to go on first, then the most
+    /// urgent, then the oldest.
     pub fn unseen_by(&self, id: &AgentId) -> Vec<&Message> {
         let mut unseen: Vec<&Message> = self
             .rest

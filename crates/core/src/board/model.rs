@@ -53,7 +53,7 @@ struct State {
 #[derive(Clone, Default, Hash)]
 struct Known {
     /// All agents that ever got a worktree for the task.
-    hands: Vec<String>,
+    implementers: Vec<String>,
     /// A checkpoint was written since the last claim.
     announced: bool,
     /// The branch stands elsewhere than where it was handed in.
@@ -322,10 +322,10 @@ fn note(next: &mut State, before: &State, by: &Actor, what: &Transition) {
             let Some(at) = TASKS.iter().position(|name| Some(&id(name)) == intent.task.as_ref()) else {
                 return;
             };
-            let hands = &mut next.known[at].hands;
-            if !hands.iter().any(|hand| hand == intent.by.as_str()) {
-                hands.push(intent.by.to_string());
-                hands.sort();
+            let implementers = &mut next.known[at].implementers;
+            if !implementers.iter().any(|agent| agent == intent.by.as_str()) {
+                implementers.push(intent.by.to_string());
+                implementers.sort();
             }
             next.known[at].announced = false;
             next.known[at].moved = false;

@@ -65,13 +65,13 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
     let approver = new.body().approval.as_ref().map(|approval| approval.reviewer.to_string());
     if let Some(approver) = &approver
         && new.status != Status::Working
-        && after.known[at].hands.contains(approver)
+        && after.known[at].implementers.contains(approver)
     {
         return Err(format!("{approver} implemented it and approved it"));
     }
     if TASKS[at] == DOUBLE && matches!(new.status, Status::Approved | Status::Merged) {
-        let Known { approved_by, hands, .. } = &after.known[at];
-        let counted = approved_by.iter().filter(|by| !hands.contains(by)).count();
+        let Known { approved_by, implementers, .. } = &after.known[at];
+        let counted = approved_by.iter().filter(|by| !implementers.contains(by)).count();
         if counted < 2 {
             return Err(format!("{} with {counted} of two reviewers", new.status));
         }
@@ -88,7 +88,7 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
             let Some(by) = new.red_team.as_ref().and_then(|turn| turn.by.as_ref()) else {
                 return Err("merged before the red team had its turn".to_owned());
             };
-            if Some(by.to_string()) == approver || after.known[at].hands.contains(&by.to_string()) {
+            if Some(by.to_string()) == approver || after.known[at].implementers.contains(&by.to_string()) {
                 return Err(format!("{by} implemented or approved it and cleared it for the red team"));
             }
         }
@@ -108,7 +108,7 @@ fn accepted_rightly(before: &State, after: &State, id: &TaskId) -> Result<(), St
     }
     let body = new.body();
     let Some(approval) = &body.approval else { return Err(format!("{id} is accepted without an approval")) };
-    if after.known[at].hands.contains(&approval.reviewer.to_string()) {
+    if after.known[at].implementers.contains(&approval.reviewer.to_string()) {
         return Err(format!("{} implemented {id} and accepted it with notes", approval.reviewer));
     }
     if body.blocking_issues().next().is_some() || approval.notes.is_empty() {
