@@ -257,7 +257,7 @@ fn check_turn(task: &Task, turn: &RedTeamTurn, found: &mut Found) {
     }
     match (&turn.by, turn.status) {
         (None, TurnStatus::Cleared) => {
-            found.task("I16", task, "red_team.by", "a cleared turn needs its reviewer")
+            found.task("I16", task, "red_team.by", "a cleared turn needs its reviewer");
         }
         (Some(by), _) if task.was_implemented_by(by) => {
             found.task("I16", task, "red_team.by", format!("{by} implemented the task"));
