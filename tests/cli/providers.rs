@@ -629,7 +629,7 @@ fn doctor_names_provider_problems() {
     world.write(
         "liza.yaml",
         "provider: codex\nroles: {coder: {provider: claude}}\nteam:\n  - {role: planner, provider: kimi}\n  \
-         - {role: code_reviewer, provider: ghost}\n",
+         - {role: code_reviewer, provider: no-such-provider}\n",
     );
     let (found, _) = doctor(&world);
     let reported: Vec<(String, String)> = found
@@ -645,7 +645,7 @@ fn doctor_names_provider_problems() {
         "{}",
         reported[0].1
     );
-    assert!(reported[1].1.contains("kimi") && reported[2].1.contains("`ghost`"), "{reported:?}");
+    assert!(reported[1].1.contains("kimi") && reported[2].1.contains("`no-such-provider`"), "{reported:?}");
     assert!(found[1]["remedy"].as_str().expect("text").contains("claude and codex"), "{}", found[1]);
     assert!(found[2]["remedy"].as_str().expect("text").contains("gemini"), "{}", found[2]);
 

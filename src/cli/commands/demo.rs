@@ -11,17 +11,19 @@ use crate::supervise::child::end_descendants;
 
 /// Watch a scripted team work on a throw-away repository
 ///
-/// Makes a small program with tests in a temporary folder and lets `liza run` extend it: a planner, coders and reviewers as real
-/// processes, in real worktrees, played by short scripts. One sees a plan with dependencies, work in parallel, a wait for a file
-/// that another task owns, a rejection and its fix, a self-approval refused, a coder killed and its task taken over, a conflict
-/// settled, a pause, two tasks that are green alone and red together, which a gate stops before they land, and the goal reached;
-/// and some of the attacks of `liza redteam`, each refused.
-/// Every one of them is checked in the end; exit 0 means that all of it happened. Needs nothing but git and sh.
-/// With --experiment: five ideas for a small forecast are tried by `liza experiment`, without a board, and checked the same way.
+/// Creates a small program with tests in a temporary folder and lets `liza run` extend it: a planner, coders and
+/// reviewers as real processes, in real worktrees, played by short scripts. The demo shows a plan with dependencies,
+/// work in parallel, a wait for a file that another task owns, a rejection and its fix, a refused self-approval, a
+/// killed coder whose task another coder takes over, a resolved conflict, a pause, two tasks that pass alone and fail
+/// together and that a gate stops before the merge, a complete goal, and some attacks of `liza redteam`, each
+/// refused. The demo checks each of them; exit 0 means that all of them happened. It needs only git and sh.
 ///
-/// With --director, a goal that is too large for one plan: an estimate, two workstreams with a supervisor's plan each, slices that start
-/// while the other stream is still being planned, merge slices, an auditor that asks for evidence, an operator that is
-/// asked again because it answers in prose, and the delivery that the audit allows.
+/// With --experiment: `liza experiment` tries five ideas for a small forecast, without a board; the demo checks them
+/// the same way.
+///
+/// With --director: a goal that is too large for one plan, with an estimate, two workstreams with a supervisor's plan
+/// each, slices that start while the other stream is still being planned, merge slices, an auditor that asks for
+/// evidence, an operator that is asked again because it answers in prose, and the delivery that the audit allows.
 ///
 /// Example: liza demo --keep liza-demo
 #[derive(Args)]

@@ -259,7 +259,8 @@ fn lacking(tasks: &[NewTask], specs_found: &[TaskId]) -> Vec<Lacking> {
         let mut missing = Vec::new();
         missing.extend(task.done_when.is_empty().then_some("done_when"));
         missing.extend((!specs_found.contains(&task.id)).then_some("spec_ref"));
-        missing.extend(task.scope.inside.is_empty().then_some("scope"));
+        let lacks_scope = task.scope.inside.is_empty() && task.kind != Kind::Report;
+        missing.extend(lacks_scope.then_some("scope"));
         (!missing.is_empty()).then(|| (task.id.clone(), missing))
     };
     tasks.iter().filter_map(lacks).collect()

@@ -9,7 +9,7 @@ use crate::text::ssot_id;
 /// Example: liza ssot-id "Add a --json flag to every command"
 #[derive(Args)]
 pub struct SsotIdArgs {
-    /// The text, @file, or - for standard input
+    /// Text, @file, or - for standard input
     pub text: String,
 }
 

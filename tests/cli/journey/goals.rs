@@ -88,7 +88,7 @@ fn goals_are_edited_listed_and_abandoned() {
     // Mistakes: a word that is no command, and a goal that is not there.
     let ran = world.human(&["goal", "lst"]).exits(2);
     assert!(
-        ran.stderr.contains("`lst` is one word") && ran.stderr.contains("liza goal list"),
+        ran.stderr.contains("`lst` is a single word") && ran.stderr.contains("liza goal list"),
         "{}",
         ran.stderr
     );

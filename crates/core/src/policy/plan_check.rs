@@ -151,7 +151,7 @@ fn lacking(task: &NewTask, spec_found: bool, around: &Around) -> Vec<Finding> {
         let hint = "name a file of the repository, or give --spec FILE for all that name none";
         found.push(Finding::of(severity, "spec_missing", &task.id, what, hint));
     }
-    if task.scope.inside.is_empty() {
+    if task.scope.inside.is_empty() && task.kind != Kind::Report {
         let message = format!("{} has no scope: nothing it changes could be handed in", task.id);
         let hint = "name under `scope: {in: […]}` the files or directories it may change";
         found.push(Finding::of(severity, "scope_missing", &task.id, message, hint));

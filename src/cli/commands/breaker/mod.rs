@@ -22,7 +22,7 @@ commands! {
 /// many tasks, crashes of several agents, plans that repeat without progress. A pattern trips the breaker once; liza
 /// reports it to a person, and for most patterns it sets the CHECKPOINT switch: no new work starts until `liza
 /// resume`. Debt, workarounds and rejections are only reported. `breaker.responses` in liza.yaml changes the
-/// response: warning, checkpoint, halt (ABORT) or off. The breaker changes no task.
+/// response: warning, checkpoint (sets CHECKPOINT), halt (sets ABORT) or off. The breaker changes no task.
 ///
 /// Example: liza breaker
 #[derive(Args)]

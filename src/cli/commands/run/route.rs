@@ -13,19 +13,19 @@ use crate::text::ssot_id;
 /// What a person may say about the route.
 #[derive(Args)]
 pub struct RouteArgs {
-    /// Goal to reach; routed to one small job or to workstreams, queued if a goal is open
+    /// Next goal, routed to one small job or to workstreams; queued if a goal is open
     #[arg(value_name = "WHAT", value_hint = ValueHint::Other)]
     pub what: Option<String>,
-    /// Most seconds it may take; without it, the planner estimates
+    /// Maximum duration in seconds (default: the planner estimates it)
     #[arg(long = "t-max", value_name = "SECONDS", requires_all = ["what", "t_why"])]
     pub t_max: Option<u64>,
-    /// Why so many seconds
+    /// Reason for the maximum duration
     #[arg(long = "t-why", value_name = "TEXT", requires = "t_max")]
     pub t_why: Option<String>,
-    /// low, medium or high: what breaks if it is done wrong
+    /// Risk of a wrong result: low, medium or high
     #[arg(long, requires = "what")]
     pub risk: Option<Risk>,
-    /// One small job without a plan: one coder and one reviewer
+    /// One small job without a plan, for one coder and one reviewer
     #[arg(long, requires = "what", conflicts_with_all = ["multi", "team"])]
     pub single: bool,
     /// Workstreams, each planned by a supervisor first

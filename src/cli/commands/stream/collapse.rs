@@ -1,17 +1,17 @@
 use crate::board::WorkstreamId;
 use crate::cli::prelude::*;
 
-/// Let a workstream only look from now on (planner, people)
+/// Stop all further changes of a workstream (planner, people)
 ///
-/// Its tasks that would change files and are not claimed are abandoned, claimed ones go on to their end, and only report tasks are
-/// admitted. For a part that turns out to be blocked or to hang together with another one.
+/// liza abandons its unclaimed tasks that would change files; claimed tasks continue to their end, and only report
+/// tasks are admitted. For a workstream that is blocked or depends on another one.
 ///
 /// Example: liza stream collapse cli --reason "the parser has to be settled first"
 #[derive(Args)]
 pub struct CollapseArgs {
-    /// The workstream
+    /// Id of the workstream
     pub stream: WorkstreamId,
-    /// Why
+    /// Reason
     #[arg(long)]
     pub reason: String,
 }
