@@ -47,7 +47,7 @@ impl Agent {
 #[serde(deny_unknown_fields)]
 pub struct Process {
     pub pid: u32,
-    /// Start time in clock ticks since boot, as the kernel tells it.
+    /// Start time in clock ticks since boot, as the kernel reports it.
     pub started: u64,
     pub boot: String,
     /// Names the pid namespace, so that a pid of another container is not looked up here.

@@ -33,7 +33,7 @@ impl std::fmt::Debug for Applied {
 }
 
 impl Applied {
-    /// The outcome as what it is. Only what an older liza kept for a repeated request can fail to be that.
+    /// The outcome with its own type. This fails only for an answer that an older liza kept for a repeated request.
     pub fn typed<O: DeserializeOwned + 'static>(self) -> Result<O, Refusal> {
         match self {
             Self::Changed(outcome) => {
@@ -62,7 +62,7 @@ pub fn apply(
     }
     permitted(board, verb, call)?;
     let outcome = verb.change(board, call);
-    // A breach is counted and touches no task, not even the lease of whoever tried.
+    // A rule breach is counted and touches no task, not even the lease of the agent that tried.
     if !matches!(what, Transition::RecordViolation(_)) {
         note_presence(board, call);
     }
@@ -73,8 +73,8 @@ pub fn apply(
     Ok(Applied::Changed(outcome))
 }
 
-/// Whether it may be done: the rule lets it, and so does what the role registry gave whoever acts. A breach of Tier 0 is
-/// one whatever the registry says; anything else that stands in the way is told after what can never be had.
+/// Whether the rule and the actor's role permit the transition. A rule breach (Tier 0) is reported whatever the registry
+/// says; a missing permission is reported before the remaining refusals of the rule.
 pub fn permitted(board: &Board, verb: &dyn AnyVerb, call: &Call) -> Result<(), Refusal> {
     match verb.check(board, call) {
         Err(refusal) if refusal.code.is_tier0() => Err(refusal),
@@ -84,7 +84,7 @@ pub fn permitted(board: &Board, verb: &dyn AnyVerb, call: &Call) -> Result<(), R
 
 /// The bodies that applying `what` asks for: those of the rule, and of the tasks the caller holds.
 ///
-/// Whoever commits and whoever replays must load exactly these: what is renewed may not depend on anything else.
+/// Commit and replay must load exactly these: which leases are renewed may not depend on anything else.
 pub fn bodies_needed(board: &Board, what: &Transition, by: &Actor) -> Needs {
     let needs = what.verb().needs(board);
     let Actor::Agent { id, .. } = by else { return needs };
@@ -102,7 +102,7 @@ pub fn bodies_needed(board: &Board, what: &Transition, by: &Actor) -> Needs {
     }
 }
 
-/// Whoever acts is alive: its heartbeat is noted, and every lease it holds is renewed.
+/// The acting agent is alive: records its heartbeat and renews every lease it holds.
 fn note_presence(board: &mut Board, call: &Call) {
     let Actor::Agent { id, incarnation } = &call.by else { return };
     let lease_seconds = board.config().lease_seconds;

@@ -1,18 +1,18 @@
-//! Who may move the integration branch: only the work that is on record as about to do so.
+//! Which moves of the integration branch are allowed: only those that an open intent records.
 
 use super::ids::CommitId;
 use super::intent::RefMove;
 use super::refusal::{Code, Refusal};
 use super::state::Board;
 
-/// A move of the integration branch that somebody is about to make, as git tells it and as it was found.
+/// A move of the integration branch that a process is about to make, as git reports it and as liza found it.
 #[derive(Debug)]
 pub struct BranchUpdate {
     pub old: Wanted,
     pub new: Wanted,
     /// Where the branch is now.
     pub current: Option<CommitId>,
-    /// Where it is in the file of packed refs, if it is there and nobody is changing that file.
+    /// Where it is in the file of packed refs, if it is there and no process is changing that file.
     pub packed: Option<CommitId>,
 }
 
@@ -38,19 +38,19 @@ impl Wanted {
 }
 
 impl BranchUpdate {
-    /// Whether the branch stays where it is: told to be where it is already, or packed.
+    /// Whether the branch stays where it is: the new commit is the current one, or git only packs refs.
     pub fn moves_nothing(&self) -> bool {
         let Some(current) = &self.current else { return false };
         match (&self.old, &self.new) {
             (_, Wanted::At(new)) => new == current,
-            // `pack-refs` takes the loose file away once the packed one says the same; it looks like a deletion.
+            // `pack-refs` removes the loose file once the packed one says the same; it looks like a deletion.
             (Wanted::At(old), Wanted::Zero) => old == current && self.packed.as_ref() == Some(old),
             _ => false,
         }
     }
 }
 
-/// Lets through what moves nothing, what an open intent names, and the way back to where the board says it is.
+/// Allows an update that moves nothing, a move that an open intent names, and a move back to the recorded head.
 pub fn may_move_integration(board: &Board, update: &BranchUpdate) -> Result<(), Refusal> {
     let branch = &board.config().integration_branch;
     if update.moves_nothing() {
@@ -61,7 +61,7 @@ pub fn may_move_integration(board: &Board, update: &BranchUpdate) -> Result<(), 
         if board.rest.intents.iter().filter_map(|intent| intent.work.step()).any(named) {
             return Ok(());
         }
-        // Whoever got past this check once may be put right.
+        // A move back to the recorded head repairs an earlier move that got past this check.
         if board.rest.integration.head.as_ref() == Some(new) {
             return Ok(());
         }

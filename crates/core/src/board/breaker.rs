@@ -1,5 +1,5 @@
-//! The circuit breaker: what has gone wrong in the same way too often, and what was said about it. It observes: no task
-//! is changed by it.
+//! The circuit breaker: failures that repeat too often, and what a person decided about them. It only observes and
+//! changes no task.
 
 use super::prelude::*;
 use super::switch::SwitchKind;
@@ -9,7 +9,7 @@ record! {
     pub struct Breaker {
         #[serde(default)]
         pub tier0_violations: u64,
-        /// Agents' commands that ended badly, the last of them; the log has all.
+        /// The last failed agent commands; the log has all.
         pub crashes: Vec<Crash>,
         /// Every time it tripped, in order; the open ones are those without a resolution.
         pub trips: Vec<Trip>,
@@ -34,7 +34,7 @@ record! {
         pub agent: AgentId,
         pub task_id: Option<TaskId>,
         pub text: String,
-        /// What kind of failure it was, as far as the provider's own words tell.
+        /// The kind of failure, as far as the provider's output shows it.
         pub class: Option<CrashClass>,
         /// The agent command that failed.
         pub provider: Option<String>,
@@ -46,7 +46,7 @@ record! {
 words! {
     /// Why an agent's command failed.
     pub enum CrashClass {
-        /// Nobody is logged in, or a key is wrong.
+        /// The agent command is not logged in, or a key is wrong.
         Login = "login",
         /// What was paid for is used up until a certain time.
         Quota = "quota",
@@ -62,7 +62,7 @@ words! {
 }
 
 impl CrashClass {
-    /// Whether the work itself may be what brought the agent down. Otherwise it says nothing about task or agent.
+    /// Whether the task itself may have made the agent fail. Other failures do not count against task or agent.
     pub fn may_be_the_works_fault(self) -> bool {
         matches!(self, Self::Crash | Self::Context)
     }
@@ -75,7 +75,7 @@ impl Crash {
 }
 
 words! {
-    /// A way in which things go wrong that no single task shows.
+    /// A failure pattern that shows only across several tasks.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum Pattern {
         RetryCluster = "retry_cluster",
@@ -95,17 +95,17 @@ words! {
 words! {
     #[derive(PartialOrd, Ord, Hash)]
     pub enum Response {
-        /// A person is told.
+        /// Liza reports it to a person.
         Warning = "warning",
-        /// CHECKPOINT is set.
+        /// Liza sets the CHECKPOINT switch.
         Checkpoint = "checkpoint",
-        /// ABORT is set.
+        /// Liza sets the ABORT switch.
         Halt = "halt",
     }
 }
 
 impl Response {
-    /// The switch that is set for everybody.
+    /// The switch that liza sets for all agents.
     pub fn switch(self) -> Option<SwitchKind> {
         match self {
             Self::Warning => None,
@@ -128,12 +128,12 @@ record! {
         always pub evidence: Vec<TripEvidence>,
         /// Tasks, specs, services and files it is about.
         pub affected: Vec<String>,
-        /// When its response was carried out. From then on its switch is a person's: it is not set again.
+        /// When its response was carried out. From then on only a person changes its switch: liza does not set it again.
         pub answered: Option<Wall>,
         pub resolved: Option<Resolution>,
     }
 
-    /// One thing that happened, of those that together are a pattern.
+    /// One of the events that form the pattern.
     pub struct TripEvidence {
         /// The record or event it comes from: `anomaly-3`, `rejected`, `crash`, …
         pub source: String,

@@ -1,4 +1,4 @@
-//! Who calls, when, and in what circumstances: everything a rule is told besides the board and the transition.
+//! Who calls, when, and in what circumstances: the input of a rule besides the board and the transition.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use super::task::Status;
 pub use super::origin::{Descent, Hidden, Mark};
 pub use super::switch::{Switch, SwitchKind, Switches};
 
-/// Who acts. An agent here has shown its token; without any identity it is the human. Liza acts by itself where nobody
-/// asked for it: it ends what a dead process began, keeps deadlines, trips the breaker, archives.
+/// Who acts: an agent that has shown its token, the human if the caller has no identity, or liza itself without a
+/// request, when it ends the work of a dead process, enforces deadlines, trips the breaker or archives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
@@ -45,7 +45,7 @@ impl Actor {
         matches!(self, Self::Liza)
     }
 
-    /// The human may act in every role, one after the other; Tier 0 binds him all the same.
+    /// A person may act in every role, one after the other, but not break a Tier 0 rule.
     pub fn has_role(&self, board: &Board, role: &Role) -> bool {
         match self {
             Self::Human => true,
@@ -59,18 +59,18 @@ impl Actor {
     }
 }
 
-/// What a caller shows to be believed.
+/// What a caller shows to be authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
     Human,
-    /// What liza does by itself, for nobody. No command line can show this.
+    /// Liza acts by itself. A command line cannot claim this identity.
     Liza,
     Agent {
         id: AgentId,
         token_hash: String,
     },
-    /// A process of this descent. Whoever descends from an agent's runner is that agent, whatever else it shows: a
-    /// variable can be unset, a parent cannot.
+    /// A process of this descent. A descendant of an agent's runner is that agent, whatever credentials it shows: a
+    /// process can unset a variable, but not its parent.
     Descendant {
         of: Descent,
         shown: Box<Credentials>,
@@ -101,8 +101,8 @@ impl Credentials {
     }
 }
 
-/// Why what a gate or a git command of liza's started may change nothing, whatever it shows: it runs what a coder wrote,
-/// and could otherwise approve that itself.
+/// The refusal for processes started by a gate or by a git command of liza, whatever credentials they show: they run a
+/// coder's code, which could otherwise approve itself.
 pub fn of_nobody() -> Refusal {
     refusal!(
         Code::Identity,
@@ -119,7 +119,7 @@ pub fn of_hidden_origin(hidden: Hidden) -> Refusal {
 }
 
 impl Board {
-    /// Believes a caller, or says why not. An id without a valid token is never taken for the human.
+    /// Authenticates the caller. An id without a valid token is never taken for the human.
     pub fn identify(&self, credentials: &Credentials) -> Result<Actor, Refusal> {
         let (id, token_hash) = match credentials {
             Credentials::Human => return Ok(Actor::Human),
@@ -174,7 +174,7 @@ impl Board {
                 Code::Identity,
                 "this process was set free by an agent whose runner is gone"
             )
-            .hint("it is nobody's now; stop"));
+            .hint("it belongs to no agent now; stop"));
         }
         self.check_mark(of)?;
         let Some(id) = &of.unseen else { return Ok(()) };
@@ -208,7 +208,7 @@ impl Board {
         .hint("stop; a person types the command in a terminal of their own"))
     }
 
-    /// Whether git stands between this process and an agent's runner: anybody may have put the hook or filter there.
+    /// Whether git is between this process and an agent's runner: any agent may have installed the hook or filter.
     fn is_started_by_git_of_agent(&self, of: &Descent) -> bool {
         let is_runner =
             |process: &Process| self.rest.agents.values().any(|agent| agent.runner.as_ref() == Some(process));

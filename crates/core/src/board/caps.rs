@@ -5,7 +5,7 @@ use super::spent::Spent;
 use super::state::Board;
 use super::task::Task;
 
-/// A cap; what is not said or 0 is not capped.
+/// A cap; an absent value or 0 means no cap.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cap {
@@ -22,7 +22,7 @@ impl Cap {
     }
 
     fn tokens(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "nobody caps at 2^53 tokens")]
+        #[expect(clippy::cast_precision_loss, reason = "caps stay far below 2^53 tokens")]
         let tokens = self.tokens.unwrap_or(0) as f64;
         tokens
     }
@@ -45,7 +45,7 @@ pub struct Caps {
     pub run: Cap,
 }
 
-/// From this share of a cap on somebody is told.
+/// From this share of a cap on liza warns the person.
 pub const NEAR: f64 = 0.8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,8 +98,8 @@ impl Caps {
         self.task.is_none() && self.agent.is_none() && self.run.is_none()
     }
 
-    /// Every cap that bears on a piece of work, with what is used of it. A task whose body is not loaded is not asked about
-    /// its own.
+    /// Every cap that applies to a piece of work, with what is used of it. The cap of a task whose body is not loaded is left
+    /// out.
     pub fn uses(&self, board: &Board, task: Option<&Task>, agent: Option<&AgentId>) -> Vec<CapUse> {
         let mut found = Vec::new();
         if let Some(task) = task.filter(|task| !task.is_light()) {
@@ -122,14 +122,14 @@ impl Caps {
         found
     }
 
-    /// The first cap that stands in the way of beginning this.
+    /// The first reached cap that forbids this work to start.
     pub fn reached(&self, board: &Board, task: Option<&Task>, agent: Option<&AgentId>) -> Option<CapUse> {
         self.uses(board, task, agent).into_iter().find(CapUse::is_reached)
     }
 }
 
 fn each(cap: &Cap, settings: [&'static str; 2], subject: &str, used: &Spent, found: &mut Vec<CapUse>) {
-    #[expect(clippy::cast_precision_loss, reason = "nobody uses 2^53 tokens")]
+    #[expect(clippy::cast_precision_loss, reason = "usage stays far below 2^53 tokens")]
     let tokens = used.tokens() as f64;
     let amounts = [(Unit::Tokens, cap.tokens(), tokens), (Unit::Usd, cap.usd(), used.cost_usd)];
     for (setting, (unit, cap, used)) in settings.into_iter().zip(amounts) {

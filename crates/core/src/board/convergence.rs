@@ -1,5 +1,5 @@
-//! Whether what a reviewer finds was found before: the same place, followed through what changed, in words that mean the
-//! same. An issue keeps its name over all rounds, and with it what became of it.
+//! Whether a finding repeats an issue of an earlier round: the same place, followed through the changes, in words of the
+//! same meaning. An issue keeps its id and its history over all rounds.
 
 use crate::text::{shared_meaning, significant_words, similarity};
 
@@ -16,7 +16,7 @@ const NEAR_WORDS: f64 = 0.8;
 /// And how alike where the place alone says little.
 const AROUND_MEANING: f64 = 0.8;
 const AROUND_WORDS: f64 = 0.9;
-/// And how alike to what was resolved: nobody is to be told that he brought something back who did not.
+/// How alike a finding and a resolved issue must be. Stricter: a false match would blame the coder for a regression.
 const RESOLVED_ALIKE: f64 = 0.9;
 
 /// Lines of one file that were replaced by others, as git counts them without context.
@@ -124,9 +124,9 @@ pub struct Round<'a> {
     pub former: Option<&'a CommitId>,
     pub feedback: &'a Feedback,
     pub drift: &'a [Drift],
-    /// The red team is there to object to what nobody objected to.
+    /// The red team reviewed: it may raise issues on lines that earlier reviews accepted.
     pub red_team: bool,
-    /// What it does not name is resolved by it: an approval that takes no more of them.
+    /// Issues that the review does not name count as resolved: it is the last approval needed.
     pub resolves_the_rest: bool,
 }
 
@@ -160,8 +160,8 @@ fn place_of(issue: &Issue, drift: &[Drift]) -> Place {
     }
 }
 
-/// How alike a finding and an issue are, and how far apart, if they are the same. Where it is not clear they are two: an
-/// issue too many costs a word of the reviewer, one that is taken for another is lost.
+/// How alike a finding and an issue are, and how far apart, if they are the same. In doubt they are two: a duplicate costs
+/// the reviewer one answer, but a finding mistaken for another issue is lost.
 fn likeness(issue: &Issue, place: &Place, finding: &Finding, prior: &[PriorStatus]) -> Option<(f64, u32)> {
     if place.file != finding.file {
         return None;
@@ -184,7 +184,7 @@ fn likeness(issue: &Issue, place: &Place, finding: &Finding, prior: &[PriorStatu
         return None;
     }
     let resolved_before = !issue.is_open() && !kept_open;
-    // Who calls an issue resolved means what he says, unless he says the very same once more.
+    // A reviewer that calls an issue resolved is believed, unless the same review raises the same text again.
     let (meaning_wanted, words_wanted) = match () {
         () if resolved_before && distance > NEAR => return None,
         () if resolved_before => (RESOLVED_ALIKE, RESOLVED_ALIKE),
@@ -211,8 +211,8 @@ fn says_something_else(one: &str, other: &str) -> bool {
     !one.is_subset(&other) && !other.is_subset(&one)
 }
 
-/// Puts what a review says about issues on record: those of before follow the lines and get their word of this round, and
-/// what nobody had said before gets a name.
+/// Records what a review says about issues: known issues move with their lines and get this round's status, and new ones
+/// get an id.
 pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
     let feedback = round.feedback;
     let matched = repeated(issues, feedback, round.drift);
@@ -229,7 +229,7 @@ pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
         if let Some(at) = again {
             let finding = &feedback.issues[at];
             words = (finding.issue.trim() != issue.last_words().trim()).then(|| finding.issue.clone());
-            // Only who speaks of the issue by its name makes less of it.
+            // Only a review that names the issue by its id lowers its severity.
             let gravest =
                 if said.is_some() { finding.severity } else { issue.severity.min(finding.severity) };
             repeat(issue, finding, round.commit);
@@ -289,7 +289,7 @@ pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
     taken
 }
 
-/// An approval does not hold: what it closed without a word about it is open again.
+/// An approval is void: issues that it closed without naming them are open again.
 pub fn take_back_unnamed(issues: &mut [Issue]) {
     for issue in issues {
         if issue.rounds.last().is_some_and(|said| said.unnamed) {
@@ -298,8 +298,7 @@ pub fn take_back_unnamed(issues: &mut [Issue]) {
     }
 }
 
-/// The approvals of a round do not hold, and this is what was said against them: what only they called resolved is open
-/// again.
+/// A rejection voids the approvals of the same round: issues that only they called resolved are open again.
 pub fn take_back_resolved(issues: &mut [Issue], round: u32, against: &Feedback) {
     for issue in issues {
         let resolved = issue

@@ -1,4 +1,4 @@
-//! What keeps a coder and a reviewer from agreeing, read from what both did round by round.
+//! Classifies why a coder and a reviewer do not agree, from what both did in each round.
 
 use std::collections::BTreeSet;
 
@@ -17,9 +17,9 @@ use super::task::Body;
 
 /// Fewer rounds than this show no direction.
 const FEWEST_ROUNDS: usize = 3;
-const ISSUES_TOLD: usize = 10;
-const WORDS_TOLD: usize = 300;
-const FILES_TOLD: usize = 20;
+const ISSUES_SHOWN: usize = 10;
+const CHARS_SHOWN: usize = 300;
+const FILES_SHOWN: usize = 20;
 const QUESTIONS: usize = 3;
 
 /// What was found, in words, and what to ask.
@@ -40,7 +40,7 @@ impl Assessment {
     }
 }
 
-/// The rejections since somebody last decided about the task, oldest first. An answer makes an end of what was before it.
+/// The rejections since the task was last unblocked, oldest first: an answer settles the rejections before it.
 fn rejections<'b>(history: &[HistoryEntry], reviews: &'b [Review]) -> Vec<&'b Review> {
     let since = history.iter().rposition(|line| line.event == Event::Unblocked).map_or(0, |at| at + 1);
     let count = history[since..].iter().filter(|line| line.event == Event::Rejected).count();
@@ -50,7 +50,7 @@ fn rejections<'b>(history: &[HistoryEntry], reviews: &'b [Review]) -> Vec<&'b Re
     last
 }
 
-/// What the rejection that was just put on record shows, if it shows anything that another round would not mend.
+/// The disagreement that the rejection just recorded shows, if another round would not resolve it.
 /// `gaps` are the open questions of [`open_gaps`].
 pub fn assess(body: &Body, feedback: &Feedback, gaps: &[String], same_ratio: f64) -> Option<Assessment> {
     let rounds = rejections(&body.history, &body.reviews);
@@ -89,7 +89,7 @@ fn oscillating(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
             }
             _ => continue,
         };
-        let told = |review: &Review| told_issues(body, &wants(review), &review.summary);
+        let wanted = |review: &Review| describe_issues(body, &wants(review), &review.summary);
         return Some(Assessment {
             class: Disagreement::Oscillating,
             why: format!(
@@ -99,19 +99,19 @@ fn oscillating(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
             questions: vec![format!(
                 "Which of the two holds? Round {}: {}. Round {}: {}",
                 last.round,
-                told(last),
+                wanted(last),
                 other.round,
-                told(other)
+                wanted(other)
             )],
         });
     }
     None
 }
 
-/// In each of the last two rounds everything of before was mended at least in part, and yet new blocking issues came, all
-/// of them about lines that the review before had let pass, and none of them with a word of a criterion.
+/// In each of the last two rounds the coder fixed every earlier issue at least in part, and yet the reviewer raised new
+/// blocking issues, all of them about lines that the review before had accepted, and none of them about a criterion.
 ///
-/// One word in common is enough to let the reviewer off: to accuse wrongly costs more than to wait for the limit.
+/// One word in common with a criterion clears the reviewer: a wrong accusation costs more than waiting for the limit.
 fn scope_creep(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
     if rounds.len() < FEWEST_ROUNDS {
         return None;
@@ -136,7 +136,8 @@ fn scope_creep(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
         }
         crept.extend(new);
     }
-    let list = crept.iter().take(ISSUES_TOLD).map(|issue| told_issue(issue)).collect::<Vec<_>>().join("; ");
+    let list =
+        crept.iter().take(ISSUES_SHOWN).map(|issue| describe_issue(issue)).collect::<Vec<_>>().join("; ");
     Some(Assessment {
         class: Disagreement::ScopeCreep,
         why: format!(
@@ -151,7 +152,7 @@ fn scope_creep(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
     })
 }
 
-/// What nobody has answered about the specification since the work was first handed in, and since the last answer.
+/// The unanswered questions about the specification since the first submission and since the last answer.
 pub fn open_gaps(board: &Board, id: &TaskId, body: &Body) -> Vec<String> {
     let time_of = |line: Option<&HistoryEntry>| line.map(|line| line.time);
     let Some(first) = time_of(body.history.iter().find(|line| line.event == Event::Submitted)) else {
@@ -169,7 +170,7 @@ pub fn open_gaps(board: &Board, id: &TaskId, body: &Body) -> Vec<String> {
         .collect()
 }
 
-/// Who has a hand in the task, or plans it. What anybody else wonders about keeps nobody's work up.
+/// Whether this agent implements, reviews or plans the task. Questions of other agents do not block it.
 fn is_concerned(board: &Board, id: &TaskId, body: &Body, who: &AgentId) -> bool {
     let implements =
         board.task(id).is_some_and(|task| task.implementers.iter().any(|agent| agent.is_same(who)));
@@ -195,7 +196,7 @@ fn asked_by(anomaly: &Anomaly) -> Option<String> {
     }
 }
 
-/// Somebody asked and nobody answered; or what is said now was asked before.
+/// A question about the specification is unanswered, or this review repeats a question of an earlier round.
 fn spec_gap(body: &Body, feedback: &Feedback, gaps: &[String], same_ratio: f64) -> Option<Assessment> {
     let (why, questions) = if gaps.is_empty() {
         let asked = body.history.iter().flat_map(|line| &line.questions);
@@ -211,10 +212,10 @@ fn spec_gap(body: &Body, feedback: &Feedback, gaps: &[String], same_ratio: f64) 
         let last: Vec<String> = gaps.iter().rev().take(QUESTIONS).rev().cloned().collect();
         (format!("the specification leaves open what the review needs: {}", last.join("; ")), last)
     };
-    Some(Assessment { class: Disagreement::SpecGap, why: clipped(&why, WORDS_TOLD).into_owned(), questions })
+    Some(Assessment { class: Disagreement::SpecGap, why: clipped(&why, CHARS_SHOWN).into_owned(), questions })
 }
 
-/// At a limit, without a sign of what keeps the two apart.
+/// A limit is reached, and the cause of the disagreement is unknown.
 pub fn unknown(limit: String, positions: &Positions) -> Assessment {
     Assessment {
         class: Disagreement::Unknown,
@@ -262,7 +263,7 @@ pub fn positions(body: &Body, drift: &[Drift]) -> Positions {
     });
     let files = |files: &[String]| match files {
         [] => "nothing".to_owned(),
-        files => files.iter().take(FILES_TOLD).cloned().collect::<Vec<_>>().join(", "),
+        files => files.iter().take(FILES_SHOWN).cloned().collect::<Vec<_>>().join(", "),
     };
     let changed = match (since, &body.submission) {
         (Some((changed, round)), _) => format!("changed since round {round}: {}", files(changed)),
@@ -273,29 +274,29 @@ pub fn positions(body: &Body, drift: &[Drift]) -> Positions {
         body.issues.iter().filter(|issue| issue.is_open()).map(|issue| issue.id.as_str()).collect();
     let summary = body.reviews.last().map_or("", |review| review.summary.as_str());
     Positions {
-        coder: format!("{}; {changed}", clipped(intent, WORDS_TOLD)),
-        reviewer: told_issues(body, &open, summary),
+        coder: format!("{}; {changed}", clipped(intent, CHARS_SHOWN)),
+        reviewer: describe_issues(body, &open, summary),
     }
 }
 
-fn told_issues(body: &Body, ids: &BTreeSet<&str>, otherwise: &str) -> String {
-    let told: Vec<String> = body
+fn describe_issues(body: &Body, ids: &BTreeSet<&str>, otherwise: &str) -> String {
+    let shown: Vec<String> = body
         .issues
         .iter()
         .filter(|issue| ids.contains(issue.id.as_str()))
-        .take(ISSUES_TOLD)
-        .map(told_issue)
+        .take(ISSUES_SHOWN)
+        .map(describe_issue)
         .collect();
-    if told.is_empty() { clipped(otherwise.trim(), WORDS_TOLD).into_owned() } else { told.join("; ") }
+    if shown.is_empty() { clipped(otherwise.trim(), CHARS_SHOWN).into_owned() } else { shown.join("; ") }
 }
 
-fn told_issue(issue: &Issue) -> String {
+fn describe_issue(issue: &Issue) -> String {
     format!(
         "{} {} {}:{}: {}",
         issue.id,
         issue.severity.as_str(),
         issue.file,
         issue.line,
-        clipped(issue.last_words().trim(), WORDS_TOLD)
+        clipped(issue.last_words().trim(), CHARS_SHOWN)
     )
 }

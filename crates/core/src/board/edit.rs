@@ -1,14 +1,14 @@
-//! What somebody changed in the file by hand: the part that may be adopted, or the places that may not.
+//! Changes a person made to state.yaml with an editor: the part liza may adopt, or the fields it may not.
 
 use super::records::Note;
 use super::rules::{AdoptEdit, TaskEdit};
 use super::state::{Board, Rest};
 use super::task::Status;
 
-/// What a person may change with an editor, for whoever has to be told.
+/// The fields a person may change with an editor, as messages list them.
 pub const EDITABLE: &str = "human_notes, the limits in config, the goal's description and spec_ref, and title, description, spec_ref, done_when, scope, owns and priority of DRAFT and IDLE tasks";
 
-/// What somebody changed.
+/// The result of comparing an edited board with the last good one.
 pub struct Compared {
     /// The part in places where a person may change something.
     pub edit: AdoptEdit,
@@ -53,7 +53,7 @@ pub fn edit_between(good: &Board, edited: &Board) -> Compared {
     Compared { edit, beyond }
 }
 
-/// Notes that nobody may type: of another author than a person, and marks of what was typed.
+/// Notes that an edit may not add or change: those of another author than a person, and marks on existing notes.
 fn foreign_notes(good: &[Note], edited: &[Note]) -> Vec<String> {
     let known = |note: &Note| good.iter().find(|known| known.id == note.id);
     let foreign = |note: &&Note| match known(note) {
@@ -73,7 +73,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     };
     differ("revision", good.revision == edited.revision);
     differ("journal", good.journal == edited.journal);
-    // Taken apart, so that whoever adds a field has to say here whether it was edited.
+    // Destructured, so that the compiler asks for a decision here when a field is added.
     let Rest {
         goal,
         goals,

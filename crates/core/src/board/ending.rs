@@ -53,7 +53,7 @@ pub fn conclude_blocked(
     }
 }
 
-/// What the rounds took, without the time in which the task lay about.
+/// What the rounds took, without the time in which no agent worked on the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Took {
     pub work: u64,
@@ -62,9 +62,9 @@ pub struct Took {
 
 impl Took {
     /// Counted from the history: from the first time it was handed in, or from the last answer to a block after that (an
-    /// answer is worth another try). A clock that goes back counts for nothing. Nor does a review that somebody else had to
-    /// take over: nobody knows when its reviewer was gone. One that came to its end counts as long as a lease lasts, and so
-    /// does work that was taken over.
+    /// answer is worth another try). A clock that goes back adds no time. Nor does a review that another
+    /// reviewer had to take over: it is unknown when the first reviewer stopped. A review that ran out counts as long as a
+    /// lease lasts, and so does work that was taken over.
     pub fn of(history: &[HistoryEntry], now: Wall, lease_seconds: u64) -> Self {
         Self::counted(history, now, lease_seconds, false)
     }

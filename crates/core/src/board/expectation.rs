@@ -1,4 +1,4 @@
-//! Hashes that somebody vouched for: what a gate that compares hashes is to find.
+//! Blessed hashes: the result that a gate which compares hashes must find.
 
 use super::prelude::*;
 

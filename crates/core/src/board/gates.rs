@@ -1,5 +1,4 @@
-//! What gates said about a tree, and whether that is enough. Gates are run at the edge; whether their word suffices is
-//! decided here, by the rules that need it.
+//! Gate results for a tree, and whether they suffice. Liza runs gates outside the core; the rules here judge the results.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -189,8 +188,8 @@ impl GateReport {
         self.results.iter().find(|result| result.name == name)
     }
 
-    /// The first required gate that does not let this tree through, and why. One that was not run because of another's
-    /// word comes after it.
+    /// The first required gate that did not pass, and why. A gate that was skipped because of another gate's failure comes
+    /// after it.
     pub fn lacking(&self) -> Option<(&str, Lacking)> {
         let first = |wanted: &dyn Fn(&str) -> Option<Lacking>| {
             self.required.iter().find_map(|name| wanted(name).map(|lacking| (name.as_str(), lacking)))
@@ -240,8 +239,8 @@ impl GateReport {
             Lacking::Failed => (
                 format!("gate `{name}` is red{because}"),
                 match &log {
-                    Some(log) => format!("read {log}, mend the work, and {verb} again; nothing was changed"),
-                    None => format!("mend the work and {verb} again; nothing was changed"),
+                    Some(log) => format!("read {log}, fix the work, and {verb} again; nothing was changed"),
+                    None => format!("fix the work and {verb} again; nothing was changed"),
                 },
             ),
         };

@@ -1,12 +1,12 @@
-//! What an agent may do, as the role registry said when it was registered: on the board, so that the rules hold it to
-//! that, and whoever reads the log sees what was allowed at the time.
+//! What an agent may do, as the role registry said when the agent was registered. Kept on the board, so that the rules
+//! enforce it and the log shows what was allowed at the time.
 
 use super::paths::{PathPattern, RepoPath, inside};
 use super::prelude::*;
 
 macro_rules! operations {
     ($($(#[doc = $doc:literal])* $variant:ident $name:literal $words:literal),* $(,)?) => {
-        /// A kind of thing that can be done to a board. Every transition that somebody may be denied belongs to one.
+        /// A kind of operation on the board. Every transition that a role may be denied belongs to one.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum Operation { $($(#[doc = $doc])* $variant),* }
@@ -35,8 +35,8 @@ operations! {
     Plan "plan" "plan tasks",
     /// Claim, announce, sync and hand in work.
     Work "work" "work on tasks",
-    /// Block or take back what others hold, and set switches for others or for everybody. To block or give back what it
-    /// holds or reviews itself is never denied to anybody: its runner does that for it when a session ends.
+    /// Block or take back tasks that others hold, and set switches for others or for all agents. An agent may always block
+    /// or release the task it holds or reviews itself: its runner does that for it when a session ends.
     Stop "stop" "stop tasks",
     /// Take up reviews and give verdicts.
     Review "review" "review",
@@ -53,7 +53,7 @@ operations! {
     Oversee "oversee" "oversee agents",
 }
 
-/// Whether the rules let an agent of this role do any of it, whatever the registry says. A test asks the rules.
+/// Whether the rules allow a role this operation, whatever the registry says. A test compares it with the rules.
 pub fn allowed_by_rules(role: &Role, operation: Operation) -> bool {
     let role = role.as_str();
     match operation {

@@ -1,4 +1,4 @@
-//! The dependency graph: cycles, and who waits for whom.
+//! The dependency graph: cycles, and which task waits for which.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,7 +14,7 @@ pub fn waits_for(task: &Task) -> &[TaskId] {
     }
 }
 
-/// Who depends on whom, for a set of tasks.
+/// The dependencies between the tasks of a set.
 #[derive(Debug, Default, Clone)]
 pub struct Graph {
     edges: BTreeMap<TaskId, Vec<TaskId>>,
@@ -25,7 +25,7 @@ impl Graph {
         Self { edges: edges.into_iter().map(|(id, on)| (id.clone(), on.to_vec())).collect() }
     }
 
-    /// Who waits for whom on a board.
+    /// The dependencies between the tasks of a board.
     pub fn of<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Self {
         Self::new(tasks.into_iter().map(|task| (&task.id, waits_for(task))))
     }
@@ -107,7 +107,7 @@ impl Graph {
         layers
     }
 
-    /// By task, who names it as a dependency, as often as it is named.
+    /// For each task, the tasks that name it as a dependency, as often as they name it.
     fn direct_dependents(&self) -> HashMap<&TaskId, Vec<&TaskId>> {
         let mut dependents: HashMap<&TaskId, Vec<&TaskId>> = HashMap::new();
         for (id, on) in &self.edges {
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(graph(&chain).dependents(&id(10_000)).len(), 10_000);
     }
 
-    /// Reference: repeatedly take away what depends on nothing left.
+    /// Reference: repeatedly remove the tasks that depend on no remaining task.
     fn has_cycle(edges: &[Vec<usize>]) -> bool {
         let mut left: BTreeSet<usize> = (0..edges.len()).collect();
         loop {

@@ -42,7 +42,7 @@ record! {
         pub commit: Option<CommitId>,
         pub detail: Option<String>,
         pub checkpoint: Option<Checkpoint>,
-        /// What somebody asked when it was blocked or put up for discussion.
+        /// The questions asked when the task was blocked or put up for discussion.
         pub questions: Vec<String>,
         /// What an edit changed.
         pub changes: Vec<Change>,

@@ -276,7 +276,7 @@ impl AgentId {
         Self("human".to_owned())
     }
 
-    /// In whose name the program acts by itself; reserved, so nobody else can.
+    /// The id liza acts with; reserved, so no agent can register it.
     pub fn liza() -> Self {
         Self("liza".to_owned())
     }
@@ -290,7 +290,7 @@ impl AgentId {
         self.0 == "human"
     }
 
-    /// In whose name liza itself nudges and halts, so that nobody takes it for a person's word.
+    /// The id liza nudges and halts with, so that its messages are not mistaken for a person's.
     pub fn automatic_overseer() -> Self {
         Self("overseer".to_owned())
     }

@@ -11,7 +11,7 @@ record! {
         pub id: u64,
         pub task: Option<TaskId>,
         pub by: AgentId,
-        /// The process that does the work; when it is dead, anybody may end the intent.
+        /// The process that does the work; when it is dead, any process may end the intent.
         pub owner: Process,
         pub time: Wall,
         pub request: Option<RequestKey>,
@@ -120,7 +120,7 @@ record! {
         pub bundle: String,
         /// Where the bundle's file is.
         pub path: String,
-        /// Of whom a record says that he had a hand in what the bundle changes.
+        /// The agents recorded as authors of what the bundle changes.
         pub implementers: Vec<AgentId>,
         pub step: RefMove,
         /// What the gates said about the commit.

@@ -6,8 +6,8 @@
 //! I4  no other state has a lease; only what is to be judged has a review lease: READY_FOR_REVIEW, and APPROVED while
 //!     the red team's turn is pending.
 //! I5  READY_FOR_REVIEW and APPROVED name the commit under review.
-//! I6  an approval was given by somebody who never implemented the task, for exactly the commit under review; where several
-//!     are asked for, each by somebody else, and only with all of them is it APPROVED or MERGED.
+//! I6  an approval was given by a reviewer that never implemented the task, for exactly the commit under review; where
+//!     several are asked for, each is by a different reviewer, and only with all of them is the task APPROVED or MERGED.
 //! I7  MERGED tasks have an approval and name their merge commit.
 //! I8  no two live tasks own overlapping paths.
 //! I9  BLOCKED says why, and asks one to three questions.
@@ -17,7 +17,7 @@
 //! I13 an intent belongs to a task that is there, and a task has at most one.
 //! I14 the limits make sense.
 //! I15 an expectation of a task belongs to one that is there and not finished, and there is one for each gate.
-//! I16 the red team's turn is about the approved commit; whoever cleared it neither implemented nor approved it, and
+//! I16 the red team's turn is about the approved commit; the agent that cleared it neither implemented nor approved it, and
 //!     nothing is MERGED before.
 //! I17 a report owns no path and stands on a result instead of a commit, an approval and scope.in; MERGED, it merged nothing,
 //!     and a plan or merge slice was accepted by an agent or a person that did not work on it.
@@ -204,7 +204,7 @@ fn check_body(task: &Task, found: &mut Found) {
         }
     } else if matches!(status, Status::Approved | Status::Merged) && !task.stands_on_result() {
         let invariant = if status == Status::Merged { "I7" } else { "I6" };
-        found.task(invariant, task, "approval", format!("a {status} task was approved by somebody"));
+        found.task(invariant, task, "approval", format!("a {status} task needs an approval"));
     }
     if let Some(turn) = task.red_team.as_ref().filter(|_| status != Status::Working) {
         check_turn(task, turn, found);
@@ -256,7 +256,9 @@ fn check_turn(task: &Task, turn: &RedTeamTurn, found: &mut Found) {
         found.task("I16", task, "red_team.commit", "is not the approved commit");
     }
     match (&turn.by, turn.status) {
-        (None, TurnStatus::Cleared) => found.task("I16", task, "red_team.by", "somebody cleared it"),
+        (None, TurnStatus::Cleared) => {
+            found.task("I16", task, "red_team.by", "a cleared turn needs its reviewer");
+        }
         (Some(by), _) if task.was_implemented_by(by) => {
             found.task("I16", task, "red_team.by", format!("{by} implemented the task"));
         }

@@ -6,7 +6,7 @@ use super::prelude::*;
 #[serde(deny_unknown_fields)]
 pub struct Lease {
     pub agent: AgentId,
-    /// A restarted agent of the same id is somebody else.
+    /// A restarted agent with the same id is another incarnation and does not hold this lease.
     pub incarnation: u64,
     pub epoch: u64,
     pub expires: Deadline,

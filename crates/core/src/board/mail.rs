@@ -1,4 +1,4 @@
-//! Whom the messages on a board still wait for.
+//! Which recipients have not read a message yet.
 
 use super::agent::Agent;
 use super::ids::{AgentId, Role};
@@ -11,7 +11,7 @@ impl Board {
         self.agent(id).map_or(&[], |agent| &agent.roles)
     }
 
-    /// Whether the message goes to this agent, or to the person. What one writes to a role one has is for the others.
+    /// Whether the message goes to this agent, or to the person. An agent's message to its own role goes to the other agents.
     pub fn is_for(&self, message: &Message, id: &AgentId) -> bool {
         match &message.to {
             Recipient::One(_) => message.to.includes(id, &[]),
@@ -19,8 +19,8 @@ impl Board {
         }
     }
 
-    /// What this agent, or the person, was sent and has not seen: what tells it to stop or to go on first, then
-    /// the most urgent, then the oldest.
+    /// The messages that this agent, or the person, has not seen: orders to stop or to go on first, then the most
+    /// urgent, then the oldest.
     pub fn unseen_by(&self, id: &AgentId) -> Vec<&Message> {
         let mut unseen: Vec<&Message> = self
             .rest
@@ -32,8 +32,8 @@ impl Board {
         unseen
     }
 
-    /// Whether somebody is still to see it. A message to a role that one of them has seen does not wait for those who are
-    /// not there; they find it for as long as the board keeps it.
+    /// Whether a recipient has not seen the message yet. A message to a role that one agent has seen does not wait for
+    /// absent agents of the role; they find the message for as long as the board keeps it.
     pub fn is_unseen(&self, message: &Message) -> bool {
         match &message.to {
             Recipient::One(id) => !message.seen_by.iter().any(|seen| seen.is_same(id)),
@@ -49,7 +49,7 @@ impl Board {
         }
     }
 
-    /// Whether nobody is there to read what is sent to this address: the agent has retired, or nobody has the role.
+    /// Whether messages to this address have no reader: the agent has retired, or no agent has the role.
     pub fn is_absent(&self, to: &Recipient) -> bool {
         match to {
             Recipient::One(id) => !id.is_human() && !self.agent(id).is_some_and(Agent::is_active),

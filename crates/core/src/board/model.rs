@@ -1,4 +1,4 @@
-//! The rules, model-checked: a small world is walked through every board it can reach, and each step is judged.
+//! Model check of the rules: walks through every board that a small team can reach, and checks each step.
 //!
 //! Three tasks (one waits for another, two own a common directory); two coders, two reviewers and a red team of two that has
 //! its turn on one task, one agent being all of them; one task needs both reviewers; a planner, an overseer, a person; leases that run out, pauses, branches that move behind the board's back, claims and merges
@@ -49,20 +49,20 @@ struct State {
     trace: Option<Rc<Step>>,
 }
 
-/// What the walk itself knows of a task, so that the board is not its own witness.
+/// What the walk itself records about a task, independent of the board.
 #[derive(Clone, Default, Hash)]
 struct Known {
-    /// Everybody who ever got a worktree for it.
-    hands: Vec<String>,
+    /// All agents that ever got a worktree for the task.
+    implementers: Vec<String>,
     /// A checkpoint was written since the last claim.
     announced: bool,
     /// The branch stands elsewhere than where it was handed in.
     moved: bool,
-    /// Who has approved what was handed in last, since nobody rejected it.
+    /// The reviewers that approved the last submission, as long as it was not rejected.
     approved_by: Vec<String>,
 }
 
-/// How a state came about, for whoever reads a failure.
+/// How a state came about, for failure reports.
 struct Step {
     what: String,
     before: Option<Rc<Step>>,
@@ -140,15 +140,15 @@ impl State {
                     .iter()
                     .rposition(|line| matches!(line.event, Event::Claimed | Event::TakenOver))
                     .unwrap_or(body.history.len());
-                let told = |event: Event| matches!(event, Event::Rejected | Event::Unblocked);
+                let is_feedback = |event: Event| matches!(event, Event::Rejected | Event::Unblocked);
                 let mut kept: Vec<_> = body.history[..start]
                     .iter()
-                    .rfind(|line| told(line.event))
+                    .rfind(|line| is_feedback(line.event))
                     .cloned()
                     .into_iter()
                     .collect();
                 for (at, line) in body.history.drain(start..).enumerate() {
-                    if at == 0 || line.checkpoint.is_some() || told(line.event) {
+                    if at == 0 || line.checkpoint.is_some() || is_feedback(line.event) {
                         kept.push(line);
                     }
                 }
@@ -158,7 +158,7 @@ impl State {
     }
 }
 
-/// What a walk came to.
+/// The result of a walk.
 #[derive(Debug)]
 struct Walk {
     states: usize,
@@ -221,7 +221,7 @@ fn walk(guards: Guards, most: usize) -> Walk {
 fn expand(state: &State, result: &mut Walk) -> Result<Vec<(usize, State)>, String> {
     let mut nexts = Vec::new();
     let mut scratch = state.board().clone();
-    nobody_late(state, &mut scratch)?;
+    refuses_late_writers(state, &mut scratch)?;
     for act in acts::possible(state) {
         result.steps += 1;
         let Some(next) = attempt(state, &act, &mut scratch)? else { continue };
@@ -240,7 +240,7 @@ fn expand(state: &State, result: &mut Walk) -> Result<Vec<(usize, State)>, Strin
     Ok(nexts)
 }
 
-fn nobody_late(state: &State, scratch: &mut Board) -> Result<(), String> {
+fn refuses_late_writers(state: &State, scratch: &mut Board) -> Result<(), String> {
     for act in acts::late(state) {
         let call = state.bench.call(act.by);
         if apply(scratch, &act.what, &call, None).is_ok() {
@@ -259,7 +259,7 @@ fn attempt(state: &State, act: &Act, scratch: &mut Board) -> Result<Option<State
     let mut next = state.around(std::mem::replace(scratch, state.board().clone()));
     note(&mut next, state, &act.by, &act.what);
     next.trace = Some(Rc::new(Step {
-        what: format!("{} {}", call.by.id(), acts::told(&act.what)),
+        what: format!("{} {}", call.by.id(), acts::describe(&act.what)),
         before: state.trace.clone(),
     }));
     properties::judge(state, &next, &act.what)
@@ -274,7 +274,7 @@ fn wander(seed: u64, length: usize) -> Result<usize, String> {
     let mut state = State::first();
     for step in 0..length {
         let mut scratch = state.board().clone();
-        nobody_late(&state, &mut scratch)?;
+        refuses_late_writers(&state, &mut scratch)?;
         let mut acts = acts::possible(&state);
         let mut next = None;
         if chance.below(10) == 0 {
@@ -283,7 +283,7 @@ fn wander(seed: u64, length: usize) -> Result<usize, String> {
         while next.is_none() && !acts.is_empty() {
             let at = chance.below(acts.len());
             let act = acts.swap_remove(at);
-            // What goes wrong is tried less often than what goes on, or no story would get far.
+            // Disturbances are tried less often than progress, or no story would get far.
             if chance.below([1, 4, 100][act.cost]) == 0 {
                 next = attempt(&state, &act, &mut scratch)?;
             }
@@ -322,10 +322,10 @@ fn note(next: &mut State, before: &State, by: &Actor, what: &Transition) {
             let Some(at) = TASKS.iter().position(|name| Some(&id(name)) == intent.task.as_ref()) else {
                 return;
             };
-            let hands = &mut next.known[at].hands;
-            if !hands.iter().any(|hand| hand == intent.by.as_str()) {
-                hands.push(intent.by.to_string());
-                hands.sort();
+            let implementers = &mut next.known[at].implementers;
+            if !implementers.iter().any(|agent| agent == intent.by.as_str()) {
+                implementers.push(intent.by.to_string());
+                implementers.sort();
             }
             next.known[at].announced = false;
             next.known[at].moved = false;
@@ -433,7 +433,7 @@ fn long_random_walks_break_no_rule() {
 /// The walk is worth something only if it notices a guard that is missing.
 #[test]
 fn model_notices_every_missing_guard() {
-    for (guard, told) in [
+    for (guard, expected) in [
         (Guard::SelfApproval, "implemented"),
         (Guard::PathOverlap, "overlap"),
         (Guard::Epoch, "late writer"),
@@ -443,6 +443,6 @@ fn model_notices_every_missing_guard() {
     ] {
         let walk = walk(Guards::without(guard), 100_000);
         let found = walk.found.unwrap_or_default();
-        assert!(found.contains(told), "without {guard:?} the walk found: {found:?}");
+        assert!(found.contains(expected), "without {guard:?} the walk found: {found:?}");
     }
 }

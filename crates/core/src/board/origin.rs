@@ -12,11 +12,11 @@ pub struct Descent {
     pub below_git: Option<usize>,
     /// An agent with a living runner that could be an ancestor and cannot be seen from here.
     pub unseen: Option<super::AgentId>,
-    /// It was set free by an agent whose runner is gone.
+    /// It outlived its agent's runner and is detached from it.
     pub orphan: bool,
     /// It was started by a gate, a validation or a git command of liza's own: no agent and no person acts by it.
     pub gate: bool,
-    /// What of its origin the kernel's words do not reach.
+    /// The part of its origin that the kernel does not show.
     pub hidden: Option<Hidden>,
     /// What it inherited from the command of an agent.
     pub mark: Option<Mark>,

@@ -1,9 +1,9 @@
-//! What the overseer saw and did: kept with its evidence.
+//! Interventions of the overseer, with their evidence.
 
 use super::names::{Named, named};
 use super::prelude::*;
 
-/// A way of working that leads nowhere.
+/// A behaviour of an agent that makes no progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Behaviour {
@@ -14,7 +14,7 @@ pub enum Behaviour {
     Timeout,
     Oscillation,
     ScopeCreep,
-    /// Whatever somebody says is wrong; no detector finds it.
+    /// A problem that an agent or a person reported; no detector finds it.
     Reported,
 }
 
@@ -43,7 +43,7 @@ impl Behaviour {
         }
     }
 
-    /// Somebody else, or the same agent anew, could simply go on where this one has to stop.
+    /// Another agent, or the same agent after a restart, could go on where this one has to stop.
     pub fn is_exhaustion(self) -> bool {
         matches!(self, Self::TokenExhaustion | Self::Timeout)
     }
@@ -64,7 +64,7 @@ impl std::str::FromStr for Behaviour {
 }
 
 words! {
-    /// What is done about it.
+    /// The kind of intervention.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum Action {
         Nudge = "nudge",
@@ -92,13 +92,13 @@ pub enum Gravity {
 }
 
 record! {
-    /// Something that was done about an agent, and why.
+    /// An intervention against an agent, and its reason.
     pub struct Intervention {
         /// `intervention-N`.
         pub id: String,
         pub time: Wall,
         pub agent: AgentId,
-        /// Of the agent: what was done about a former one says nothing about this one.
+        /// The agent's incarnation: interventions against a former one do not count for this one.
         pub incarnation: u64,
         pub task_id: Option<TaskId>,
         pub epoch: Option<u64>,
@@ -108,7 +108,7 @@ record! {
         /// From 0 to 1.
         pub confidence: f64,
         always pub evidence: Vec<String>,
-        /// Whoever did it: the person whose watcher or run noticed, or an agent that oversees.
+        /// Who intervened: the person whose watcher or run noticed, or an overseer agent.
         pub by: AgentId,
     }
 }
@@ -130,9 +130,9 @@ impl Intervention {
     }
 }
 
-/// So much is told of what was seen: enough to check it, and a bound.
+/// The longest evidence kept of one observation: enough to check it.
 pub const EVIDENCE_LINES: usize = 20;
 pub const EVIDENCE_CHARS: usize = 500;
 
-/// The board remembers so many; the log remembers all.
+/// How many interventions the board keeps; the log keeps all.
 pub const INTERVENTIONS_KEPT: usize = 100;

@@ -10,7 +10,7 @@
 //! | `?` | one character inside a name |
 //! | `**` as a whole name | any number of directories, also none; at the end, everything below |
 //!
-//! Two questions are asked, and they lean to opposite sides, so that a doubt never gives anybody more:
+//! There are two questions, and each is answered on the safe side, so that doubt never widens a task's paths:
 //! * *May this file be changed under these patterns?* Case counts; `SRC/a.rs` is not in `src/`.
 //! * *Could two tasks with these patterns get in each other's way?* Case does not count, because the file system may
 //!   ignore it; and a file `a` collides with `a/` and `a/b`, since a file and a directory of one name cannot both
@@ -71,7 +71,7 @@ pub enum PathError {
 /// The path of one file, relative to the root of the repository.
 ///
 /// It has been checked: it cannot lead out of the repository or into `.git`, `.liza` or `.worktrees`.
-/// Links on the way are another matter, and one for whoever opens the file.
+/// Symbolic links on the way are not checked here, but by the code that opens the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct RepoPath(#[schemars(length(min = 1, max = 4095))] String);

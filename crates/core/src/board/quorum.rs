@@ -3,8 +3,8 @@
 use super::prelude::*;
 use super::review::Approval;
 
-/// What several reviewers have said for the commit under review. It stands in the head, because whoever looks for
-/// something to review is offered it only if he has not approved it already.
+/// The approvals of several reviewers for the commit under review. It is part of the head, because a task is offered only
+/// to reviewers that have not approved it yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Approvals {
@@ -26,7 +26,7 @@ impl Approvals {
         self.by.iter().all(|approval| &approval.commit == commit)
     }
 
-    /// Whether every one of them was given by somebody else.
+    /// Whether each approval was given by a different reviewer.
     pub fn are_by_different(&self) -> bool {
         let is_first = |(at, approval): (usize, &Approval)| {
             !self.by[..at].iter().any(|earlier| earlier.reviewer.is_same(&approval.reviewer))

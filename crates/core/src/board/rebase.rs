@@ -1,4 +1,4 @@
-//! An edit by hand on a board that has moved on since: what it changed is changed there too, or it says what stands in the way.
+//! Rebases an edit by hand onto the current board: applies the same changes, or names the conflicts.
 
 use serde_json::{Map, Value};
 
@@ -146,7 +146,7 @@ impl AdoptEdit {
         lines
     }
 
-    /// Whether it changes more than notes: something that agents are held to.
+    /// Whether it changes more than notes: limits, goals or tasks, which bind agents.
     pub fn is_more_than_notes(&self) -> bool {
         let Self { goal_description, goal_spec_ref, config, human_notes: _, tasks, edit: _ } = self;
         goal_description.is_some() || goal_spec_ref.is_some() || config.is_some() || !tasks.is_empty()

@@ -1,4 +1,4 @@
-//! What agents and people tell each other through the board.
+//! Notes, anomalies, discoveries, handoffs and messages: what agents and people report through the board.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ macro_rules! anomaly_kinds {
                 match self { $(Self::$variant => $name),* }
             }
 
-            /// The details without which it says nothing.
+            /// The details that an anomaly of this kind must have.
             pub fn required(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &[$($detail),*]),* }
             }
@@ -105,7 +105,7 @@ words! {
 named_by!(Urgency);
 
 record! {
-    /// Work that somebody noticed while doing other work.
+    /// Work that an agent noticed while it did other work.
     pub struct Discovery {
         pub id: String,
         pub time: Wall,
@@ -117,7 +117,7 @@ record! {
         pub processed_by: Option<AgentId>,
     }
 
-    /// What one agent leaves for whoever takes the task up next.
+    /// What one agent leaves for the agent that claims the task next.
     pub struct Handoff {
         pub task_id: TaskId,
         pub time: Wall,
@@ -153,7 +153,7 @@ record! {
         pub processed_by: Option<AgentId>,
     }
 
-    /// A word from somebody to an agent, to everybody of a role, or to a person.
+    /// A message from an agent, a person or liza to an agent, to all agents of a role, or to a person.
     pub struct Message {
         /// `message-N`: counted over the whole life of the board.
         pub id: String,
@@ -204,7 +204,7 @@ impl HandoffPackage {
 pub enum Recipient {
     /// One agent, or the person.
     One(AgentId),
-    /// Everybody who has the role, now or later.
+    /// All agents that have the role, now or later.
     Role(Role),
 }
 
@@ -276,8 +276,8 @@ words! {
 named_by!(MessageKind);
 
 impl MessageKind {
-    /// Whether it tells somebody to stop or to go on: only people and overseers say that, it comes before everything else
-    /// and is always told whole.
+    /// Whether it orders an agent to stop or to go on: only people and overseers may send it, it comes before all other
+    /// messages and is never shortened.
     pub fn is_order(self) -> bool {
         matches!(self, Self::Nudge | Self::Halt | Self::Resume)
     }

@@ -1,20 +1,21 @@
-//! Why not, and what to do instead. A refusal changes nothing; it is an answer, not a failure of the program.
+//! Refusals: why a command was refused, and what to do instead. A refusal changes nothing and is no program error.
 
 use serde_json::{Map, Value};
 
-/// What kind of failure a code tells of: the first word of its text, which decides the exit code.
+/// The class of an error code: the first word of its text, which decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// A rule, role or state said no.
     Refused,
-    /// A breach of a rule that is never negotiable; it is put on record.
+    /// A rule breach (Tier 0): an attempt at something that no role or setting may allow, such as approving one's own work.
+    /// Liza records it.
     Tier0,
     Usage,
-    /// Held by somebody else, stale epoch or commit.
+    /// Held by another agent, stale epoch or commit.
     Stale,
-    /// The board's lock was not to be had in time.
+    /// The board's lock could not be acquired in time.
     Busy,
-    /// Paused, aborted or at a checkpoint.
+    /// A switch (PAUSE, ABORT or CHECKPOINT) stops the caller.
     Switch,
     /// Board invalid or rolled back.
     Board,
@@ -143,7 +144,7 @@ codes! {
 }
 
 impl Code {
-    /// The one kind of refusal that is itself put on record.
+    /// A rule breach (Tier 0), the only kind of refusal that is recorded.
     pub fn is_tier0(self) -> bool {
         self.class() == Class::Tier0
     }

@@ -1,4 +1,4 @@
-//! Verdicts: what a reviewer found, and the approval that only somebody else can give.
+//! Verdicts: what a reviewer found, and the approval that no implementer of the task can give.
 
 use super::assumptions::{AnsweredAssumption, GivenAssumption};
 use super::checklist::{Answered, GivenAnswer};
@@ -91,7 +91,7 @@ record! {
         pub reopened: bool,
         /// The words it was raised with again, where they are others than those before.
         pub words: Option<String>,
-        /// An approval closed it without a word about it; it is open again if that approval does not hold.
+        /// An approval closed it without naming it; it is open again if that approval becomes void.
         pub unnamed: bool,
     }
 
@@ -114,7 +114,7 @@ record! {
         pub code_after: Option<String>,
         /// The reviewed commit that `file` and `line` are about.
         pub seen_at: Option<CommitId>,
-        /// When it was raised, its line had stood there in the review before too, and nobody had objected.
+        /// When it was raised, the previous review had seen the same line and not objected.
         pub on_old_lines: bool,
         /// What became of it, round by round.
         pub rounds: Vec<IssueRound>,
@@ -200,11 +200,11 @@ impl Issue {
 
     /// Its story: `round 1 new, round 2 resolved, round 3 still present (reopened)`.
     pub fn story(&self) -> String {
-        let told = self.rounds.iter().map(|said| {
+        let rounds = self.rounds.iter().map(|said| {
             let reopened = if said.reopened { " (reopened)" } else { "" };
             format!("round {} {}{reopened}", said.round, said.standing.as_str())
         });
-        told.collect::<Vec<_>>().join(", ")
+        rounds.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -234,7 +234,7 @@ record! {
         pub strengths: Vec<String>,
         pub approval_conditions: Vec<String>,
         pub files_reviewed: Vec<String>,
-        /// Not looked at: liza counts the rounds.
+        /// Ignored: liza counts the rounds.
         pub iteration: Option<u32>,
         /// Whether the reviewer saw the tests pass. Gates decide; an approval that says `false` is refused.
         pub tests_passed: Option<bool>,
@@ -270,7 +270,7 @@ record! {
         pub files_reviewed: Vec<String>,
     }
 
-    /// Somebody other than the implementers vouches for exactly this commit.
+    /// A reviewer that is no implementer of the task vouches for exactly this commit.
     pub struct Approval {
         pub reviewer: AgentId,
         pub commit: CommitId,

@@ -7,7 +7,7 @@ words! {
     /// The four ways in which the rounds of a task end.
     pub enum Ending {
         Approved = "approved",
-        /// The reviewer cannot judge before somebody has decided something.
+        /// The reviewer cannot judge before a person or the planner has decided a question.
         NeedsDiscussion = "needs_discussion",
         /// The coder cannot go on.
         ProducerBlocked = "producer_blocked",
@@ -45,7 +45,7 @@ words! {
     pub enum Disagreement {
         /// The work, or what is objected to, comes back to where it was: A, then B, then A.
         Oscillating = "oscillating",
-        /// Whatever is mended, something new is asked for that was there before and that no criterion names.
+        /// After each fix the reviewer asks for more, about old lines and outside of the criteria.
         ScopeCreep = "scope_creep",
         /// Everything is green and only small issues are left.
         Subjective = "subjective",
@@ -55,7 +55,7 @@ words! {
     }
 }
 
-/// What each of the two holds, for whoever has to decide.
+/// The positions of coder and reviewer, for the person who decides between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Positions {

@@ -1,4 +1,4 @@
-//! Whether whoever acts has the right to, as the role registry said when it was registered.
+//! Checks the actor's permissions, as the role registry granted them when the agent was registered.
 
 use super::call::{Actor, Call};
 use super::grants::{Grants, Operation, allowed_by_rules, default_recipients, default_spawns};
@@ -8,19 +8,19 @@ use super::state::Board;
 use super::task::Task;
 use super::verb::AnyVerb;
 
-/// Whether a task is one's own to stop: it works on it, is to go on with it, or reviews it.
+/// Whether the actor works on the task, has it reserved, or reviews it.
 fn has_in_hand(task: &Task, by: &Actor) -> bool {
     let by = by.id();
     let leased = [&task.lease, &task.review_lease].into_iter().flatten().any(|lease| lease.agent == by);
     leased || task.assigned_to.as_ref() == Some(&by)
 }
 
-/// Whether it would stop a task that others have in hand.
+/// Whether it would stop a task that another agent holds or reviews.
 pub fn stops_others(board: &Board, task: &TaskId, by: &Actor) -> bool {
     board.task(task).is_some_and(|task| !has_in_hand(task, by))
 }
 
-/// What the registry gave whoever acts; people have no such bounds.
+/// The permissions of the acting agent; people are not restricted.
 pub fn of_actor<'b>(board: &'b Board, by: &Actor) -> Option<&'b Grants> {
     let Actor::Agent { id, .. } = by else { return None };
     board.agent(id).map(|agent| &agent.grants)
@@ -33,14 +33,14 @@ pub fn place(board: &Board, by: &AgentId, key: &str) -> String {
     format!("liza.yaml, {}", places.join(", "))
 }
 
-/// What somebody who meets the registry can do, by a way that it leaves open.
+/// The hint for an agent whose role lacks a permission: a way to ask that its role still allows.
 fn ways_out(grants: &Grants) -> String {
     let ask = if !grants.denied.contains(&Operation::Report) {
         "ask for it with `liza note`"
     } else if !grants.denied.contains(&Operation::Message) {
         "ask for it with `liza message send --to human --type request_input`"
     } else {
-        "block the task you hold with a question (`liza task block`), which nobody is denied"
+        "block the task you hold with a question (`liza task block`), which every role may do"
     };
     format!(
         "leave it to another role, or {ask}; `liza roles ROLE` shows what a role may do, and what a person changes in \
@@ -48,7 +48,7 @@ fn ways_out(grants: &Grants) -> String {
     )
 }
 
-/// Refuses what the registry did not give whoever acts.
+/// Refuses an operation that the registry does not grant to the acting agent.
 pub fn check(board: &Board, verb: &dyn AnyVerb, call: &Call) -> Result<(), Refusal> {
     let Some(grants) = of_actor(board, &call.by) else { return Ok(()) };
     let Some(operation) = verb.operation(board, &call.by) else { return Ok(()) };
@@ -70,7 +70,7 @@ fn denied(board: &Board, by: &Actor, grants: &Grants, operation: Operation) -> R
     .detail("operation", operation.as_str()))
 }
 
-/// Whom a switch is to stop.
+/// What a switch stops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
     Everybody,
@@ -78,8 +78,8 @@ pub enum Stopped {
     Agent(AgentId),
 }
 
-/// Refuses a switch that is not for whoever acts to set: anybody may stop itself and what it has in hand, planners and
-/// overseers may stop others, and people everything.
+/// Refuses a switch the actor may not set: an agent may stop itself and the task it works on or reviews, planners and
+/// overseers may stop others, and people may stop everything.
 pub fn check_switch(board: &Board, by: &Actor, whom: &Stopped) -> Result<(), Refusal> {
     let Some(grants) = of_actor(board, by) else { return Ok(()) };
     let own = match whom {
@@ -93,7 +93,7 @@ pub fn check_switch(board: &Board, by: &Actor, whom: &Stopped) -> Result<(), Ref
     let roles = board.agent(&by.id()).map(|agent| agent.roles.as_slice()).unwrap_or_default();
     if !roles.iter().any(|role| allowed_by_rules(role, Operation::Stop)) {
         let whom = match whom {
-            Stopped::Everybody => "everybody".to_owned(),
+            Stopped::Everybody => "all agents".to_owned(),
             Stopped::Task(id) => format!("task `{id}`, which it neither holds nor reviews"),
             Stopped::Agent(id) => format!("`{id}`"),
         };
@@ -114,7 +114,7 @@ pub fn check_switch(board: &Board, by: &Actor, whom: &Stopped) -> Result<(), Ref
     Ok(())
 }
 
-/// Whether whoever acts may write to agents of this role. People may write to everybody.
+/// Whether the actor may write to agents of this role. People may write to all agents.
 pub fn may_message(board: &Board, by: &Actor, to: &Role) -> bool {
     let Actor::Agent { id, .. } = by else { return true };
     let Some(agent) = board.agent(id) else { return false };
@@ -124,7 +124,7 @@ pub fn may_message(board: &Board, by: &Actor, to: &Role) -> bool {
     }
 }
 
-/// Refuses tasks for a role that whoever acts may not plan work for. People may plan for everybody.
+/// Refuses tasks for a role that the actor may not plan work for. People may plan for all roles.
 pub fn check_spawn<'r>(
     board: &Board,
     call: &Call,

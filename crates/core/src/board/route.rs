@@ -11,7 +11,7 @@ pub const SINGLE_SECONDS: u64 = 90;
 pub const ROUTES_KEPT: usize = 200;
 
 words! {
-    /// What kind of work a run does; it decides how many agents may be at it at once.
+    /// What kind of work a run does; it decides how many agents may work at the same time.
     #[derive(Default)]
     pub enum RunMode {
         ReadOnly = "read_only",
@@ -163,7 +163,7 @@ impl Route {
         self.audits.last().map(|audit| audit.verdict)
     }
 
-    /// Audited and approved, or not to be audited, or a person has taken it upon itself.
+    /// Audited and approved, or needs no audit, or a person delivered it without one.
     pub fn may_be_delivered(&self) -> bool {
         let waived = self
             .waived

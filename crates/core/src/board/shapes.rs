@@ -134,7 +134,7 @@ impl Short for Plan {
     type Long = PlanMap;
     const EXPECTED: &'static str = "a text COMMAND outputs 'TEXT', or `command` and `expect`";
 
-    /// Without an output that can be told from the command, the rule of checkpoints asks for it.
+    /// If the text names no expected output, the checkpoint rule asks for it.
     fn of_text(text: &str) -> Result<Self, String> {
         let (command, expect) = split_sentence(text.trim()).unwrap_or((text.trim(), ""));
         Ok(Self { command: command.to_owned(), expect: expect.to_owned() })

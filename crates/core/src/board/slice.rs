@@ -7,7 +7,7 @@ use super::paths::PathPattern;
 use super::prelude::*;
 use super::task::Kind;
 
-/// Longest timebox of a coder's work: past that, nobody notices in time that it leads nowhere.
+/// Longest timebox of a coder's work: beyond it, a wrong approach is noticed too late.
 pub const HARD_CAP_MINUTES: u32 = 12;
 
 /// Shorter work costs more to hand out, review and merge than to do.
@@ -68,7 +68,7 @@ pub struct SliceProblem {
     pub hint: &'static str,
 }
 
-/// Every rule between role, kind, slice kind, timebox and paths that a slice breaks. Tags count for nothing.
+/// Every rule between role, kind, slice kind, timebox and paths that a slice breaks. Tags make no exception.
 pub fn slice_problems(slice: &SliceShape<'_>) -> Vec<SliceProblem> {
     let SliceShape { role, kind, timebox_minutes, owns, .. } = *slice;
     let mut found = Vec::new();
@@ -128,7 +128,7 @@ pub fn exceeds_hard_cap(role: &Role, minutes: Option<u32>) -> bool {
     *role == Role::coder() && minutes.is_some_and(|minutes| minutes > HARD_CAP_MINUTES)
 }
 
-/// The same as it was judged before tags counted for nothing; for what is on record.
+/// The same for older records, in which tags made an exception.
 pub fn exceeds_former_cap(role: &Role, tags: &[String], minutes: Option<u32>) -> bool {
     let tagged = |name: &str| tags.iter().any(|tag| tag.eq_ignore_ascii_case(name));
     let lifted = ["merge", "probe", "planning"].iter().any(|name| tagged(name));

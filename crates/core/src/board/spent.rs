@@ -50,7 +50,7 @@ impl Spent {
         self.seconds = self.seconds.saturating_add(more.seconds);
     }
 
-    /// What came on top of `before`. What is less than it was (a revision was brought back) counts as nothing.
+    /// What was spent since `before`. A value that is lower now (a revision was restored) counts as 0.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             sessions: self.sessions.saturating_sub(before.sessions),

@@ -204,7 +204,7 @@ impl Sprint {
         }
     }
 
-    /// Nobody has said anything about it: it is the one every board begins with.
+    /// The unchanged sprint that every board begins with.
     pub fn is_undeclared(&self) -> bool {
         self.is_open() && self.goal.is_none() && self.scope.is_empty() && self.timeline.deadline.is_none()
     }
@@ -232,7 +232,7 @@ record! {
 pub enum DeadlineHalt {
     /// CHECKPOINT is about to be set.
     Begun,
-    /// It was set; whoever takes it away is not overruled.
+    /// It was set; liza does not set it again after a person removes it.
     Done,
 }
 
@@ -286,7 +286,7 @@ impl Board {
         self.tasks.iter().find(|task| &task.id == id)
     }
 
-    /// All tasks by id, for whoever looks up many of them.
+    /// All tasks by id, for many lookups.
     pub fn by_id(&self) -> HashMap<&TaskId, &Task> {
         // The first one counts, as in `task`, should a damaged board have two.
         self.tasks.iter().rev().map(|task| (&task.id, task)).collect()

@@ -1,4 +1,4 @@
-//! Kill switches: files whose existence stops everybody, a task or an agent.
+//! Kill switches: files whose existence stops all agents, one task or one agent.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ impl SwitchKind {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
     pub kind: SwitchKind,
-    /// A task or an agent; absent means everybody.
+    /// A task or an agent; absent means all agents.
     pub subject: Option<String>,
     pub reason: String,
 }
@@ -41,7 +41,7 @@ pub struct Switches {
 }
 
 impl Switches {
-    /// The strongest switch for everybody.
+    /// The strongest switch that stops all agents.
     pub fn global(&self) -> Option<&Switch> {
         self.set.iter().filter(|switch| switch.subject.is_none()).max_by_key(|switch| switch.kind)
     }

@@ -75,7 +75,7 @@ record! {
         pub depends_on: Vec<TaskId>,
         pub owns: Vec<PathPattern>,
         pub superseded_by: Vec<TaskId>,
-        /// Everyone who ever claimed it or committed to it; none of them may review it.
+        /// All agents that ever claimed it or committed to it; none of them may review it.
         pub implementers: Vec<AgentId>,
         /// Agents that ended BLOCKED by a limit; two of them exhaust the hypothesis.
         pub failed_by: Vec<AgentId>,
@@ -118,9 +118,9 @@ record! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnStatus {
-    /// It may not be merged before somebody of the red team has tried to break it.
+    /// The task may not be merged before an agent of the red team has tried to break it.
     Pending,
-    /// Somebody has, and found nothing.
+    /// An agent of the red team has tried, and found nothing.
     Cleared,
 }
 
@@ -177,7 +177,7 @@ impl Head {
         self.result.is_some() && self.review_commit.is_none()
     }
 
-    /// Two different agents failed at it: only a new cut of the work helps.
+    /// Two different agents failed at it: the task has to be split or replanned.
     pub fn hypothesis_exhausted(&self) -> bool {
         self.failed_by.len() >= 2
     }
@@ -256,7 +256,7 @@ record! {
         pub handout: Option<Handout>,
         /// The head its agent found when it claimed the task first, if it has claimed it again since.
         pub began: Option<CommitId>,
-        /// What liza put there before it was handed out and no commit has: no work of anybody's.
+        /// Uncommitted files that liza put there before it handed the worktree out: they are no agent's work.
         pub prepared: Vec<String>,
         /// What the validation made when the work was submitted, and no commit has.
         pub byproducts: Vec<String>,
@@ -378,7 +378,7 @@ record! {
     }
 }
 
-/// How an agent left a task that somebody else may take up.
+/// How an agent left a task that another agent may claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Left {
@@ -398,7 +398,7 @@ pub struct Task {
     source: Option<Source>,
 }
 
-/// Where the bytes of an unchanged task are, so that it need not be written anew.
+/// Where the bytes of an unchanged task are, so that it need not be written again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub start: usize,
@@ -408,7 +408,7 @@ pub struct Source {
 }
 
 impl Task {
-    /// Everybody who vouched for what stands there. Its body must be loaded.
+    /// The reviewers that approved the current commit. The task's body must be loaded.
     pub fn approvers(&self) -> Vec<&AgentId> {
         match (&self.approvals, &self.body().approval) {
             (Some(approvals), _) => approvals.by.iter().map(|approval| &approval.reviewer).collect(),
@@ -443,7 +443,7 @@ impl Task {
         self.source.as_ref()
     }
 
-    /// It stands there now, as it is.
+    /// Records where the unchanged task is stored now.
     pub fn read_from(&mut self, source: Source) {
         self.source = Some(source);
     }
@@ -463,7 +463,7 @@ impl Task {
         }
     }
 
-    /// Both halves to change; from here on the task is written anew.
+    /// Both halves, mutable; the next save writes the task again.
     pub fn parts_mut(&mut self) -> (&mut Head, &mut Body) {
         self.source = None;
         match &mut self.body {
@@ -479,7 +479,7 @@ impl Task {
         &self.head
     }
 
-    /// Claimed at least once, not terminal, and its paths not given back: nobody else may own them.
+    /// Claimed at least once, not terminal, and its paths not given back: no other task may own them.
     pub fn is_live(&self, now: &super::time::Stamp) -> bool {
         self.head.holds_paths
             && !self.head.status.is_terminal()
@@ -511,14 +511,14 @@ impl Body {
         self.previous.as_ref().map_or(1, |previous| previous.attempt.saturating_add(1))
     }
 
-    /// Issues nobody has resolved that forbid an approval.
+    /// Unresolved issues that forbid an approval.
     pub fn blocking_issues(&self) -> impl Iterator<Item = &Issue> {
         self.issues.iter().filter(|issue| issue.is_open() && issue.severity.blocks())
     }
 }
 
 impl Head {
-    /// A draft that nobody has touched.
+    /// A new draft.
     pub fn new(id: TaskId, role: Role) -> Self {
         Head {
             id,

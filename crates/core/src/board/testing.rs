@@ -112,7 +112,7 @@ pub fn plan_of(tasks: Vec<NewTask>) -> AddTasks {
     }
 }
 
-/// A checkpoint nobody could object to, for these files.
+/// A complete checkpoint for these files, which the rules accept.
 pub fn good_checkpoint(files: &[&str]) -> Checkpoint {
     Checkpoint {
         intent: "The parser accepts empty input".to_owned(),

@@ -114,7 +114,7 @@ impl JsonSchema for Wall {
     }
 }
 
-/// When something happened, as every rule is told it.
+/// When something happened, as every rule gets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stamp {

@@ -45,8 +45,8 @@ pub trait Listed {
 
 /// One verb: `check` may refuse and changes nothing, `change` cannot fail once `check` has passed.
 pub trait Verb: Listed {
-    /// Which right it needs. None for what only people may do, and for what liza and the runners see to while others
-    /// work: presence, outcomes of what was begun, records of what happened.
+    /// The permission it needs. None for verbs of people only, and for what liza and the runners record while agents work:
+    /// heartbeats, outcomes of intents, events.
     const OPERATION: Option<Operation>;
     /// What came of it, as the command answers.
     type Outcome: Serialize + DeserializeOwned + 'static;
@@ -55,12 +55,12 @@ pub trait Verb: Listed {
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome;
 
-    /// Which right it needs on this board, where that is not always the same one.
+    /// The permission it needs on this board, if that depends on the board.
     fn operation(&self, _: &Board, _: &Actor) -> Option<Operation> {
         Self::OPERATION
     }
 
-    /// Which bodies `check` and `change` will ask for; the board it is told may hold heads only.
+    /// Which bodies `check` and `change` will ask for; the board passed in may hold heads only.
     fn needs(&self, board: &Board) -> Needs {
         self.about(board)
     }
@@ -70,7 +70,7 @@ pub trait Verb: Listed {
         Vec::new()
     }
 
-    /// The messages it puts on the board, in their order: whoever reads the log finds every message by them.
+    /// The messages it puts on the board, in their order: readers of the log find every message by them.
     fn drafts(&self) -> &[Draft] {
         &[]
     }
@@ -125,7 +125,7 @@ impl<V: Verb> AnyVerb for V {
     }
 }
 
-/// An outcome of any type. The request memo keeps it as JSON; whoever asked gets it back as what it is.
+/// An outcome of any type. The request memo keeps it as JSON; the caller gets it back with its own type.
 pub trait AnyOutcome: Any {
     fn to_json(&self) -> Value;
 }

@@ -42,7 +42,7 @@ record! {
         pub accepted: Option<Wall>,
         /// The tasks its accepted plan has made, the one that brings them together last.
         pub slices: Vec<TaskId>,
-        /// It only looks from here on.
+        /// Its remaining tasks may not change files.
         pub collapsed: Option<Collapsed>,
     }
 

@@ -1,4 +1,4 @@
-//! What can happen next: everything somebody may try, and what happens by itself.
+//! The possible next steps: every transition an actor may try, and every event outside the board.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::board::{AgentId, Task};
 
 use super::{ATTACKED, CODERS, DOUBLE, RED_TEAM, REVIEWERS, State, Step, TASKS, TASTE};
 
-/// Somebody tries something. It costs as many disturbances as it is: the end of a task or of an agent counts twice.
+/// An actor tries a transition. Ending a task or an agent costs two disturbances.
 pub struct Act {
     pub by: Actor,
     pub what: Transition,
@@ -22,7 +22,7 @@ pub struct Act {
 }
 
 /// A transition in a word or two, for the story of a failure.
-pub fn told(what: &Transition) -> String {
+pub fn describe(what: &Transition) -> String {
     let json = serde_json::to_value(what).unwrap_or_default();
     let inner = &json[what.name()];
     let subject = inner.get("task").or_else(|| inner.get("intent")).or_else(|| inner.get("id"));
@@ -192,7 +192,7 @@ fn offer_team(menu: &mut Menu, state: &State) {
     menu.offer(2, "human", again);
 }
 
-/// Whoever still carries an epoch of the past; none of these may ever get through.
+/// Transitions of agents that still use an old epoch; the rules must refuse all of them.
 pub fn late(state: &State) -> Vec<Act> {
     let bench = &state.bench;
     let mut menu = Menu { bench, acts: Vec::new() };
@@ -218,7 +218,7 @@ pub fn late(state: &State) -> Vec<Act> {
     menu.acts
 }
 
-/// What happens without anybody asking the board: time, switches, branches.
+/// Events outside the board: time passes, a switch changes, a branch moves.
 pub fn circumstances(state: &State) -> Vec<(usize, State)> {
     let mut nexts = Vec::new();
     let mut add = |cost: usize, what: String, change: &dyn Fn(&mut State)| {

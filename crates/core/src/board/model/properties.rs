@@ -1,4 +1,4 @@
-//! What must hold after every step, asked without the help of the rules that are to be judged.
+//! Properties that must hold after every step, checked without the rules under test.
 
 use crate::board::graph::waits_for;
 use crate::board::task::{Status, Task};
@@ -65,20 +65,20 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
     let approver = new.body().approval.as_ref().map(|approval| approval.reviewer.to_string());
     if let Some(approver) = &approver
         && new.status != Status::Working
-        && after.known[at].hands.contains(approver)
+        && after.known[at].implementers.contains(approver)
     {
         return Err(format!("{approver} implemented it and approved it"));
     }
     if TASKS[at] == DOUBLE && matches!(new.status, Status::Approved | Status::Merged) {
-        let Known { approved_by, hands, .. } = &after.known[at];
-        let counted = approved_by.iter().filter(|by| !hands.contains(by)).count();
+        let Known { approved_by, implementers, .. } = &after.known[at];
+        let counted = approved_by.iter().filter(|by| !implementers.contains(by)).count();
         if counted < 2 {
             return Err(format!("{} with {counted} of two reviewers", new.status));
         }
     }
     if new.status == Status::Merged && old.status != Status::Merged {
         if approver.is_none() || old.body().approval.is_none() {
-            return Err("merged though nobody approved it".to_owned());
+            return Err("merged without an approval".to_owned());
         }
         let merge_of = |task: &Task| task.body().approval.as_ref().map(|approval| approval.commit.clone());
         if merge_of(new) != new.review_commit {
@@ -88,16 +88,16 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
             let Some(by) = new.red_team.as_ref().and_then(|turn| turn.by.as_ref()) else {
                 return Err("merged before the red team had its turn".to_owned());
             };
-            if Some(by.to_string()) == approver || after.known[at].hands.contains(&by.to_string()) {
-                return Err(format!("{by} had a hand in it and cleared it for the red team"));
+            if Some(by.to_string()) == approver || after.known[at].implementers.contains(&by.to_string()) {
+                return Err(format!("{by} implemented or approved it and cleared it for the red team"));
             }
         }
     }
     Ok(())
 }
 
-/// A rejection that amounts to an approval is one by somebody who had no hand in the work, with nothing grave open and not
-/// for the first time.
+/// A rejection may count as an approval only if the reviewer did not implement the task, no grave issue is open and the
+/// task was rejected before.
 fn accepted_rightly(before: &State, after: &State, id: &TaskId) -> Result<(), String> {
     let Some(at) = TASKS.iter().position(|name| *name == id.as_str()) else { return Ok(()) };
     let (Some(old), Some(new)) = (before.board().tasks.get(at), after.board().tasks.get(at)) else {
@@ -107,8 +107,8 @@ fn accepted_rightly(before: &State, after: &State, id: &TaskId) -> Result<(), St
         return Ok(());
     }
     let body = new.body();
-    let Some(approval) = &body.approval else { return Err(format!("{id} is approved by nobody")) };
-    if after.known[at].hands.contains(&approval.reviewer.to_string()) {
+    let Some(approval) = &body.approval else { return Err(format!("{id} is accepted without an approval")) };
+    if after.known[at].implementers.contains(&approval.reviewer.to_string()) {
         return Err(format!("{} implemented {id} and accepted it with notes", approval.reviewer));
     }
     if body.blocking_issues().next().is_some() || approval.notes.is_empty() {
@@ -132,7 +132,7 @@ fn two_own_the_same(state: &State) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether it has landed, itself or through what took its place.
+/// Whether the task or its replacements were merged.
 fn merged(board: &Board, id: &TaskId) -> bool {
     board.task(id).is_some_and(|task| match task.status {
         Status::Merged => true,

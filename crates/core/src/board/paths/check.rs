@@ -24,7 +24,7 @@ pub(super) struct Checked<'a> {
 
 /// Checks a path or pattern and cuts it at its slashes.
 ///
-/// A leading `-` is allowed: such files exist, and whoever passes paths to a program puts `--` before them.
+/// A leading `-` is allowed: such files exist, and code that passes paths to a program puts `--` before them.
 pub(super) fn check(text: &str) -> Result<Checked<'_>, PathError> {
     if text.len() > LONGEST_PATH {
         return Err(PathError::TooLong);

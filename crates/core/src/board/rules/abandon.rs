@@ -1,4 +1,4 @@
-//! Ends without a merge: given up, or replaced by a better cut of the work.
+//! Ending a task without a merge: abandoned, or superseded by other tasks.
 
 use super::add_tasks::{NewTask, add, check_finalizable, check_new, named};
 use super::prelude::*;
@@ -123,7 +123,7 @@ impl Verb for Rescope {
                 format!("a replacement cannot wait for `{}`, which it replaces", self.task),
             ));
         }
-        // Whoever waits for the old task will wait for its replacements: that must not close a circle either.
+        // Tasks that wait for the old task will wait for its replacements: that must not close a cycle either.
         let replacements: Vec<TaskId> =
             self.into.iter().map(|new| new.id.clone()).chain(self.existing.iter().cloned()).collect();
         let graph = Graph::of(&board.tasks)

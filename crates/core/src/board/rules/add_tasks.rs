@@ -7,7 +7,7 @@ use super::streams::{check_members, check_route, check_streams, open_streams};
 const MOST_TASKS: usize = 20_000;
 
 record! {
-    /// A task as somebody proposes it.
+    /// A task as an agent or a person proposes it.
     pub struct NewTask {
         pub id: TaskId,
         pub title: String,
@@ -23,7 +23,7 @@ record! {
         /// What its reviewer has to answer, beside what the project asks of every task of its risk.
         #[serde(alias = "reviewer_checklist")]
         pub checklist: Vec<String>,
-        /// Paths nobody else may own; the scope if absent.
+        /// Paths no other task may own; the scope if absent.
         pub owns: Vec<PathPattern>,
         #[serde(alias = "dependencies")]
         pub depends_on: Vec<TaskId>,
@@ -56,7 +56,7 @@ record! {
 }
 
 impl NewTask {
-    /// A task of which nothing is said yet.
+    /// A task with an id and nothing else.
     pub fn blank(id: TaskId) -> Self {
         Self {
             id,
@@ -97,7 +97,7 @@ impl NewTask {
         }
     }
 
-    /// The paths that nobody else may own.
+    /// The paths that no other task may own.
     pub fn owned(&self) -> Vec<PathPattern> {
         if self.kind == Kind::Report {
             return Vec::new();
@@ -115,7 +115,7 @@ logged! {
         always pub specs_found: Vec<TaskId>,
         /// They are a work graph: what they wait for is there and goes round in no circle, drafts or not.
         pub as_graph: bool,
-        /// What that graph is called, if anybody has named it.
+        /// The name of that graph, if it has one.
         pub graph_id: Option<GraphId>,
         /// The texts of the specs that were found.
         pub pins: Vec<SpecPin>,
@@ -441,7 +441,7 @@ pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool, pi
     }
 }
 
-/// Names everything that is missing at once, so that it can be mended at once.
+/// Lists all missing fields in one refusal, so that the planner can add them in one step.
 pub fn check_complete(
     id: &TaskId,
     done_when: &[String],
@@ -476,6 +476,6 @@ pub fn no_cycle(graph: &Graph) -> Result<(), Refusal> {
     let mut round: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
     round.push(round[0]);
     Err(refusal!(Code::Cycle, "the dependencies go round in a circle: {}", round.join(" → "))
-        .hint("take one of these dependencies away")
+        .hint("remove one of these dependencies")
         .detail("cycle", cycle.iter().map(TaskId::as_str).collect::<Vec<_>>()))
 }

@@ -1,4 +1,4 @@
-//! What a person may change with an editor, taken over as a transition like any other.
+//! Adopting what a person changed with an editor, as a transition like any other.
 
 use super::prelude::*;
 use super::set_aside_edit::{no_longer_pending, pending};
@@ -15,7 +15,7 @@ logged! {
         pub edit: Option<String>,
     }
 
-    /// The parts of a task nobody has begun that a person may rewrite.
+    /// The parts of a DRAFT or IDLE task that a person may rewrite.
     pub struct TaskEdit {
         pub id: TaskId,
         pub title: String,
@@ -160,7 +160,7 @@ impl Verb for AdoptEdit {
         for edit in &self.tasks {
             let task = find(board, &edit.id)?;
             edit.check(task)?;
-            // One that was let go still keeps its paths; it cannot grow into those of another.
+            // A released task still holds its paths; it cannot grow into those of another task.
             let others = board.tasks.iter().filter(|other| other.id != task.id && other.is_live(call.now));
             if let Some(other) = others
                 .filter(|_| task.is_live(call.now))

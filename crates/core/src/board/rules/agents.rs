@@ -10,7 +10,7 @@ logged! {
         /// Roles that liza.yaml defines beside the built-in ones.
         pub configured_roles: Vec<Role>,
         pub runner: Option<Process>,
-        /// The id was chosen because nobody had it: taking over somebody's identity by accident is refused.
+        /// The id was generated as unused: the registration is refused if another agent has it by now.
         pub fresh: bool,
         /// What the role registry allows it.
         #[serde(default, skip_serializing_if = "Grants::is_default")]
@@ -48,7 +48,7 @@ impl Verb for RegisterAgent {
             return Err(refusal!(Code::Incomplete, "an agent needs a role").hint("--role coder, for example"));
         }
         for role in &self.roles {
-            // A runner supervises; whoever could register as one would have its rights.
+            // A runner supervises; an agent registered as one would have its rights.
             let known = BUILT_IN_ROLES.contains(&role.as_str()) || self.configured_roles.contains(role);
             if !known || role.as_str() == "runner" {
                 return Err(refusal!(Code::UnknownRole, "there is no role `{role}`").hint(format!(
@@ -111,7 +111,7 @@ impl Verb for RetireAgent {
 
     fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
         if let Some(agent) = board.rest.agents.get_mut(&self.id) {
-            // Its runner stays on record: what runs under it still is this agent, and nobody else.
+            // Its runner stays on record: processes under that runner still act as this agent and no other.
             agent.status = AgentStatus::Retired;
         }
         Retired { id: self.id.clone(), status: AgentStatus::Retired }
@@ -143,7 +143,7 @@ impl Verb for Heartbeat {
     }
 
     fn change(&self, _: &mut Board, call: &Call) -> Self::Outcome {
-        // That somebody acted is noted for every transition alike.
+        // `apply` records the heartbeat, as for every transition.
         Seen { id: call.by.id(), heartbeat: call.now.wall }
     }
 }

@@ -1,10 +1,10 @@
-//! A bundle on its way to the branch of a task: on record before the branch moves, and noted when the files have followed.
+//! Applying a bundle to a task's branch: an intent is recorded before the branch moves, and the outcome afterwards.
 
 use super::bundle::BundleEntry;
 use super::prelude::*;
 
-/// Names the move that is about to be made. Claim, epoch and paths are looked at here for the last time: whoever lost the
-/// task is stopped before the branch moves, and while this is open nobody takes the task away.
+/// Names the move that is about to be made. Claim, epoch and paths are looked at here for the last time: an agent that
+/// lost the task is stopped before the branch moves, and no agent takes the task over while this is open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BeginApply {
@@ -17,7 +17,7 @@ pub struct BeginApply {
     pub worktree: String,
     /// Every path it changes.
     pub files: Vec<String>,
-    /// Of whom a record says that he had a hand in it; whoever applies it is one anyway.
+    /// The agents recorded as authors of its changes; the agent that applies it counts as an implementer anyway.
     pub implementers: Vec<AgentId>,
     pub step: RefMove,
     pub owner: Process,
@@ -93,7 +93,7 @@ impl Verb for FinishApply {
             body.gates = Some(gates);
         }
         body.patch_bundle = Some(work.path.clone());
-        // Whoever finishes it for a dead process did not apply it.
+        // A process that finishes it for a dead one did not apply it: the history names the agent that began.
         let noted = HistoryEntry::new(call.now.wall, Event::BundleApplied, intent.by.clone());
         body.history.push(noted.epoch(work.epoch).commit(&work.step.new).detail(work.bundle.clone()));
         BundleApplied { task, bundle: work.bundle, path: work.path, commit: work.step.new }

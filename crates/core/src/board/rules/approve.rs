@@ -1,4 +1,4 @@
-//! Vouching for a commit, and what that rests on: no issue open, tests, and the word of every required gate.
+//! Approving a commit, and what that needs: no open issue, tests, and a pass of every required gate.
 
 use super::prelude::*;
 use super::quorum::turn_of;
@@ -38,7 +38,7 @@ pub fn is_one(quorum: &u32) -> bool {
 }
 
 impl Approve {
-    /// Everything that needs no gate to be run.
+    /// The checks that need no gate.
     pub fn check_without_gates(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         check_verdict(board, call, &self.task, &self.commit, self.branch_head.as_ref(), &self.feedback)?;
         let task = find(board, &self.task)?;
@@ -141,7 +141,7 @@ impl Verb for Approve {
         board.no_gate_is_gone(self.gates.as_ref(), "approve")?;
         let Some(gates) = &self.gates else { return Ok(()) };
         gates.check(&self.commit, "approve").map_err(|refusal| match refusal.code {
-            // It is not for the reviewer to mend it.
+            // The reviewer cannot fix it.
             Code::GateRed => refusal.hint(format!(
                 "send it back: `liza review reject {} --commit … --reason … --issue …`; nothing was changed",
                 self.task
@@ -164,7 +164,7 @@ impl Verb for Approve {
         let enough = count_in(head, &approval, self.quorum, call);
         let said = (&self.commit, Verdict::Approve, &self.feedback);
         let mut judged = Judged::new(said, &self.of_risk, &self.drift);
-        // What an approval does not name, it resolves; one that still waits for another resolves nothing by silence.
+        // The last approval resolves the issues it does not name; one that waits for further approvals does not.
         judged.resolves_the_rest = enough;
         record(head, body, call, &judged);
         if self.gates.is_some() {
@@ -199,7 +199,7 @@ impl Verb for Approve {
 }
 
 logged! {
-    /// What the gates say about what is under review, for whoever is to judge it.
+    /// The gate results for the commit under review, for its reviewer.
     pub struct RecordGates {
         pub task: TaskId,
         pub gates: GateReport,
@@ -242,7 +242,7 @@ pub fn approval_holds(task: &Task, call: &Call) -> Result<(), Refusal> {
     let Some(approval) = &task.body().approval else {
         return Err(Refusal::new(
             Code::Tier0UnapprovedMerge,
-            format!("task `{}` is {} and nobody has approved it", task.id, task.status),
+            format!("task `{}` is {} and no reviewer has approved it", task.id, task.status),
         )
         .hint(next_step(task))
         .detail("task", task.id.as_str()));

@@ -1,12 +1,12 @@
-//! Finished tasks leave the board; whatever still asks for one finds it in the archive.
+//! Finished tasks move from the board to the archive, where later lookups find them.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::prelude::*;
 
-/// Takes finished tasks off the board, and with them every record that somebody has dealt with.
+/// Removes finished tasks from the board, and with them every record marked as processed.
 ///
-/// Whoever proposes this has written the archive files first.
+/// The caller has written the archive files before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArchiveTasks {
@@ -34,7 +34,7 @@ impl Verb for ArchiveTasks {
     fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
         let leaving: BTreeSet<&TaskId> = self.tasks.iter().collect();
         let before = board.tasks.len();
-        // Of the first goal the board itself keeps count.
+        // The board itself counts the tasks of the first goal.
         if let Some(goal) = board.goal_of_new_task() {
             let of_goal = board.tasks.iter().filter(|task| leaving.contains(&task.id));
             let of_goal = of_goal.filter(|task| task.goal.as_ref() == Some(&goal)).count();
@@ -56,7 +56,7 @@ impl Verb for ArchiveTasks {
     }
 }
 
-/// A board, prepared to be asked which of its tasks could be archived.
+/// A board indexed to check which of its tasks can be archived.
 pub struct Finished<'b> {
     board: &'b Board,
     by_id: HashMap<&'b TaskId, &'b Task>,
@@ -74,7 +74,7 @@ impl<'b> Finished<'b> {
             return Err(wrong_state(task, "archived", next_step(task)));
         }
         no_intent(self.board, id)?;
-        // Whoever waits for it waits for these: while they can still change, the order of work is kept in one place.
+        // Tasks that depend on it wait for its replacements: while these can still change, it stays on the board with them.
         match self.unfinished_replacement(task) {
             None => Ok(()),
             Some(live) => Err(Refusal::new(
@@ -108,7 +108,7 @@ impl<'b> Finished<'b> {
     }
 }
 
-/// Drops what was dealt with, and messages that were `read`, but for the highest number of each kind: it must not be given twice.
+/// Drops processed records and `read` messages, except the highest number of each kind, which must not be given twice.
 fn drop_processed(rest: &mut Rest, read: &BTreeSet<String>) -> usize {
     fn drop<T>(records: &mut Vec<T>, of: impl Fn(&T) -> (&str, bool)) -> usize {
         let number = |id: &str| id.rsplit('-').next().and_then(|number| number.parse::<u64>().ok());

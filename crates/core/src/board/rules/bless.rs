@@ -1,4 +1,4 @@
-//! Declaring a hash right: from now on the gate is to find this one.
+//! Blessing a hash: from now on the gate must find this one.
 
 use super::expectations::replace;
 
@@ -123,7 +123,7 @@ mod tests {
         bench.ok("human", bless(OLD, None));
         bench.hand_in("coder-1", "t");
         assert_eq!(bench.refused("coder-2", bless(NEW, Some("t"))), Code::Tier0Role);
-        assert_eq!(bench.refused("reviewer-1", bless(NEW, Some("nobody"))), Code::UnknownTask);
+        assert_eq!(bench.refused("reviewer-1", bless(NEW, Some("missing"))), Code::UnknownTask);
         bench.ok("reviewer-1", bless(NEW, Some("t")));
         assert_eq!(expected(&bench, Some("t")), Some("bbbbbbbb"));
         assert_eq!(expected(&bench, Some("u")), Some(OLD));

@@ -1,4 +1,4 @@
-//! Work that cannot go on says why and what would help; the answer sends it back.
+//! Blocking a task with a reason and questions, and unblocking it with an answer.
 
 use super::claim::check_paths_free;
 use super::intervene::was_halted;
@@ -15,7 +15,7 @@ logged! {
     }
 }
 
-/// Whoever works on it or reviews it, or stands above.
+/// The agent that works on the task or reviews it, a planner, an overseer or a person.
 fn may_block(board: &Board, call: &Call, task: &Task) -> bool {
     let above = call.by.has_any_role(board, &[Role::planner(), Role::overseer()]);
     let by = call.by.id();
@@ -32,7 +32,7 @@ impl Verb for Block {
     const OPERATION: Option<Operation> = Some(Operation::Stop);
     type Outcome = Blocked;
 
-    /// What somebody has in hand is its own to stop, whatever the registry says.
+    /// An agent may always block the task it holds or reviews, whatever the registry says.
     fn operation(&self, board: &Board, by: &Actor) -> Option<Operation> {
         rights::stops_others(board, &self.task, by).then_some(Operation::Stop)
     }
@@ -122,7 +122,7 @@ impl Verb for Unblock {
                 Code::HypothesisExhausted,
                 format!("two agents failed at task `{}`; an answer alone does not help", task.id),
             )
-            .hint(format!("cut it anew: `liza task rescope {} --into FILE --reason …`", task.id)));
+            .hint(format!("split or replan it: `liza task rescope {} --into FILE --reason …`", task.id)));
         }
         let cycles = task.body().max_review_cycles.unwrap_or(board.config().max_review_cycles);
         if task.review_cycles_total >= cycles && self.cycles == 0 {
@@ -131,7 +131,7 @@ impl Verb for Unblock {
                 "task `{}` has used its {cycles} review cycles; the next rejection would block it again",
                 task.id
             )
-            .hint("grant more with `--cycles N`, or cut the task anew with `liza task rescope`"));
+            .hint("grant more with `--cycles N`, or split the task with `liza task rescope`"));
         }
         if returns_to(task) != Status::Idle && !task.is_live(call.now) && task.holds_paths {
             check_paths_free(board, call, task)?;
@@ -153,11 +153,11 @@ impl Verb for Unblock {
             head.holds_paths = false;
         }
         head.holds_paths_until = None;
-        // Whoever had let it go before it was blocked does not get it back.
+        // An agent that had released the task before it was blocked does not get it back.
         let reserved = in_progress || head.reserved_until.is_some();
         let claimable = matches!(to, Status::Idle | Status::IntegrationFailed);
         head.reserved_until = (claimable && reserved && head.assigned_to.is_some()).then_some(reserve);
-        // The answer is worth a try even where the tries were used up.
+        // An answer grants further iterations, even if the limit was reached.
         if in_progress && head.iteration >= body.max_coder_iterations.unwrap_or(default_iterations) {
             body.max_coder_iterations = Some(head.iteration.saturating_add(self.cycles.max(1)));
         }
@@ -166,7 +166,7 @@ impl Verb for Unblock {
             body.max_review_cycles = Some(present.saturating_add(self.cycles));
         }
         body.consecutive_rejections = 0;
-        // Whoever was approved before it was blocked still is.
+        // A task that was approved before it was blocked stays approved.
         if !matches!(to, Status::Approved | Status::IntegrationFailed) {
             body.review_result = None;
         }

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 logged! {
-    /// The command of an agent ended badly; its runner says so.
+    /// An agent's command failed, as its runner reports.
     pub struct RecordCrash {
         pub task: Option<TaskId>,
         pub text: String,

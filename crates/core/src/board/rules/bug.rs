@@ -1,4 +1,4 @@
-//! A failing test becomes a task: whoever reports it shows that it runs on integration and fails there.
+//! A failing test becomes a task: the reporter shows that the test runs on the integration branch and fails there.
 
 use super::add_tasks::{NewTask, add, check_new, named};
 use super::prelude::*;

@@ -1,4 +1,4 @@
-//! Patch bundles: who may apply one to a task, whose paths stand in the way, who may judge one, and what is noted of it.
+//! Patch bundles: who may apply one to a task, which tasks own its paths, who may judge one, and what is recorded.
 
 use super::prelude::*;
 use super::submit::{check_paths, checkpoints_of_attempt, has_checkpoint};
@@ -135,7 +135,7 @@ impl Verb for RecordBundle {
             Code::Role,
             format!("`{by}` never worked on task `{}`, so it cannot make the bundle of it", task.id),
         )
-        .hint("ask whoever works on it, or the planner, for `liza bundle create`")
+        .hint("ask the agent that works on it, or the planner, for `liza bundle create`")
         .detail("task", task.id.as_str()))
     }
 
@@ -149,13 +149,13 @@ impl Verb for RecordBundle {
 }
 
 logged! {
-    /// Somebody judged a bundle. It changes no state: the task is approved by its own review.
+    /// A reviewer judged a bundle. This changes no state: the task is approved by its own review.
     pub struct ReviewBundle {
         pub id: String,
         pub author: String,
         /// The task it was made of, if that is on the board.
         pub task: Option<TaskId>,
-        /// Everybody else of whom a record says that he had a hand in what it changes.
+        /// All other recorded authors of what it changes.
         pub hands: Vec<String>,
         always pub approved: bool,
         /// Where the verdict is kept.
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((&found[0].task, found[0].holder.as_ref()), (&id("t2"), Some(&agent("coder-2"))));
         assert_eq!(held(&bench, None).len(), 2);
-        // A star in the name of a file is a letter like others.
+        // A star in a file name is no wildcard.
         let literal = [file_of("t1").replace('a', "*").replace("t1", "t?")];
         assert_eq!(paths_held(&bench.board, &bench.now, None, &literal), []);
     }

@@ -139,8 +139,8 @@ impl Verb for WriteCheckpoint {
 }
 
 impl WriteCheckpoint {
-    /// How to put work aside that came before its checkpoint. Only who looks into the worktree knows whether some of it is
-    /// not committed.
+    /// How to put work aside that came before its checkpoint. Only a caller that looks into the worktree knows whether some
+    /// of it is not committed.
     pub fn hint_to_keep_the_work(&self, board: &Board, uncommitted: bool) -> Option<String> {
         let task = board.task(&self.task)?;
         let handed_out = task.body().attempt()?.handout.as_ref();
@@ -260,7 +260,7 @@ fn check_quality(checkpoint: &Checkpoint, edition: Edition) -> Result<(), Refusa
         .detail("weak", list))
 }
 
-/// Whether these files may be touched by this task at all; said now rather than at submit.
+/// Refuses files that the task may not touch, here already and not only at submit.
 fn check_files(board: &Board, call: &Call, task: &Task, files: &[String]) -> Result<(), Refusal> {
     let mut patterns = Vec::new();
     for file in files {

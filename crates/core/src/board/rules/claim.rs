@@ -1,7 +1,7 @@
-//! Taking a task: the board changes first (intent), then the worktree is made, then the outcome is recorded.
+//! Claiming a task: the board changes first (intent), then the worktree is made, then the outcome is recorded.
 //!
 //! From the first commit on the task counts as WORKING for every guard. If its worktree cannot be made, the former
-//! state comes back and only the epoch stays raised, so that whatever was half made belongs to nobody.
+//! state comes back and only the epoch stays raised, so that no agent can use what was half made.
 
 use super::prelude::*;
 use super::usage::check_caps;
@@ -15,7 +15,7 @@ logged! {
         pub former_head: Option<CommitId>,
         /// The worktree of the former attempt cannot be used any more.
         pub worktree_lost: bool,
-        /// Names of branches or worktrees this task could be given that somebody else has, such as a former board.
+        /// Names of branches or worktrees this task could be given that are already in use, for example by a former board.
         pub names_taken: Vec<String>,
         pub owner: Process,
         pub request: Option<RequestKey>,
@@ -68,7 +68,7 @@ impl Verb for BeginClaim {
         let reuse = own && !self.worktree_lost;
         let (branch, worktree) = match body.attempt() {
             Some(attempt) if reuse => (attempt.branch.clone(), attempt.worktree.clone()),
-            // A name is used once: whoever still writes into a former place writes into a dead one.
+            // A name is used once: a late writer writes into the old worktree, which is no longer used.
             _ => {
                 let name = place_names(&self.task, head.epoch)
                     .skip(usize::from(!first))
@@ -82,7 +82,7 @@ impl Verb for BeginClaim {
             Some(former) if goes_on || own => former.clone(),
             _ => self.base.clone(),
         };
-        // An agent that takes up what it handed off goes on where it was.
+        // An agent that claims the task it handed off goes on where it was.
         let handed_off = self.edition.has(Edition::CONTRACT) && body.left == Some(Left::HandedOff);
         if same_agent && handed_off {
             head.iteration = head.iteration.max(1);
@@ -129,7 +129,7 @@ pub fn place_names(task: &TaskId, epoch: u64) -> impl Iterator<Item = String> {
     [task.to_string(), format!("{task}.{epoch}")].into_iter().chain(numbered)
 }
 
-/// Everything that must hold before this caller may take this task. Also tells `next` and `status` why not.
+/// Everything that must hold before this caller may claim this task. `next` and `status` show the refusal.
 pub fn check_claimable(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
     let by = call.by.id();
     if !call.by.has_role(board, &task.role) {
@@ -147,7 +147,7 @@ pub fn check_claimable(board: &Board, call: &Call, task: &Task) -> Result<(), Re
             format!("two agents failed at task `{}`; it needs a new cut, not a third try", task.id),
         )
         .hint(format!(
-            "a planner or a person cuts it anew: `liza task rescope {} --into FILE --reason …`",
+            "a planner or a person splits or replans it: `liza task rescope {} --into FILE --reason …`",
             task.id
         ))
         .detail("task", task.id.as_str()));
@@ -210,7 +210,7 @@ pub fn iterations_used_up(board: &Board, task: &Task, by: &AgentId) -> Option<u3
     used.then_some(limit)
 }
 
-/// How often it changed hands without a submission, since a person or planner last decided about it.
+/// How often it went to another agent without a submission, since a person or planner last decided about it.
 pub fn handoffs(body: &Body) -> usize {
     let ends = |line: &HistoryEntry| matches!(line.event, Event::Unblocked | Event::Submitted);
     let since = body.history.iter().rposition(ends).map_or(0, |at| at + 1);
@@ -218,7 +218,7 @@ pub fn handoffs(body: &Body) -> usize {
     body.history[since..].iter().filter(left).count()
 }
 
-/// Whether this claim would take over from an expired lease once too often.
+/// Whether taking over from an expired lease would exceed the limit of handoffs.
 pub fn handoffs_used_up(board: &Board, task: &Task) -> Option<u32> {
     let limit = board.config().max_handoffs;
     let used = task.status == Status::Working && handoffs(task.body()) >= limit as usize;
@@ -284,7 +284,7 @@ pub fn check_paths_free(board: &Board, call: &Call, task: &Task) -> Result<(), R
         held_words(board, other, theirs, call.now)
     )
     .hint(format!(
-        "wait until `{}` is merged, or take other work; if nobody is there to finish it, a person may take its paths \
+        "wait until `{}` is merged, or take other work; if no agent is left to finish it, a person may take its paths \
          back (`liza lock list`)",
         other.id
     ))
@@ -295,9 +295,9 @@ pub fn check_paths_free(board: &Board, call: &Call, task: &Task) -> Result<(), R
     .detail("until", until.map(|until| until.at.to_string())))
 }
 
-/// Who holds a path and until when, for whoever waits for it.
+/// Who holds a path and until when, for messages about waiting tasks.
 pub fn held_words(board: &Board, holder: &Task, path: &PathPattern, now: &Stamp) -> String {
-    let who = holder.assigned_to.as_ref().map_or("nobody", |agent| agent.as_str());
+    let who = holder.assigned_to.as_ref().map_or("unassigned", |agent| agent.as_str());
     let until = match (&holder.lease, &holder.holds_paths_until) {
         (_, Some(until)) => format!("until {} at the latest", until.at),
         (Some(lease), _) if lease_over(board, lease, now) => "its lease has ended".to_owned(),
@@ -393,7 +393,7 @@ impl Verb for FinishClaim {
         });
         let read_first = body.left.is_some() || body.rejection_feedback.is_some() || body.answer.is_some();
         body.left = None;
-        // What was approved or submitted before is no longer what stands there.
+        // The branch no longer holds the commit that was submitted or approved before.
         forget_approval(head, body);
         body.submission = None;
         head.review_commit = None;
@@ -420,7 +420,7 @@ impl Verb for FinishClaim {
 }
 
 logged! {
-    /// The worktree could not be made, or whoever was making it died.
+    /// The worktree could not be made, or the process that was making it died.
     pub struct CancelClaim {
         pub intent: u64,
         pub owner: Process,
@@ -442,7 +442,7 @@ impl Verb for CancelClaim {
         };
         board.rest.intents.retain(|open| open.id != self.intent);
         let former = &work.former;
-        // Whoever lost the task to this claim may have taken another one meanwhile, and nobody holds two.
+        // The agent that lost the task to this claim may have claimed another one meanwhile, and no agent holds two.
         let busy = former.lease.as_ref().is_some_and(|lease| holds_elsewhere(board, &id, lease));
         let (head, body) = parts(board, &id);
         if head.status == Status::Working && head.epoch == work.epoch {

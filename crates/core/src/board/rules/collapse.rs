@@ -1,10 +1,10 @@
-//! A workstream that turns out to be blocked, or to hang together with another one, only looks from then on.
+//! A workstream that is blocked, or depends on another one, becomes read-only.
 
 use super::abandon::give_up;
 use super::prelude::*;
 
 logged! {
-    /// A stream only looks from here on: what would change files and is not begun is given up.
+    /// Makes a workstream read-only: its unclaimed tasks that would change files are abandoned.
     pub struct CollapseStream {
         pub stream: WorkstreamId,
         pub reason: String,

@@ -1,5 +1,5 @@
-//! A commit in a task's worktree, looked at before it is made. An early word only: submit and merge check all of it
-//! again.
+//! Checks a commit in a task's worktree before it is made. This is only an early warning: submit and merge check
+//! everything again.
 
 use super::checkpoint::KeepWork;
 use super::prelude::*;
@@ -34,7 +34,7 @@ impl WorktreeCommit {
             }
             None => {
                 return Err(
-                    refusal!(Code::LeaseLost, "nobody has claimed `{}`", task.id).hint(next_step(task))
+                    refusal!(Code::LeaseLost, "no agent has claimed `{}`", task.id).hint(next_step(task))
                 );
             }
         }
@@ -64,7 +64,7 @@ impl WorktreeCommit {
     }
 }
 
-/// What is about to be committed is not committed yet.
+/// The hint how to keep work that is not committed yet.
 fn keep_work(task: &Task) -> String {
     let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
     match handed_out {

@@ -1,4 +1,4 @@
-//! Questions several rules ask.
+//! Checks and changes that several rules share.
 
 use super::prelude::*;
 
@@ -30,7 +30,7 @@ pub fn wrong_state(task: &Task, verb: &str, hint: impl Into<String>) -> Refusal 
         .detail("status", task.status.as_str())
 }
 
-/// What somebody standing before a task in this state can do next.
+/// The hint what to do next with a task in this state.
 pub fn next_step(task: &Task) -> String {
     let id = &task.id;
     match task.status {
@@ -55,7 +55,7 @@ pub fn next_step(task: &Task) -> String {
     }
 }
 
-/// The lease no longer keeps others away: time ran out, or its agent was registered anew or retired.
+/// The lease no longer excludes others: it expired, or its agent was registered again or retired.
 pub fn lease_over(board: &Board, lease: &Lease, now: &Stamp) -> bool {
     let gone = !lease.agent.is_human()
         && !board
@@ -81,7 +81,7 @@ pub fn no_intent(board: &Board, id: &TaskId) -> Result<(), Refusal> {
     }
 }
 
-/// Only whoever holds the lease, with the epoch it was given, may go on. An expired lease nobody took still counts.
+/// Only the holder of the lease, with the epoch it got, may go on. An expired lease counts until another agent claims.
 pub fn holds_lease(task: &Task, call: &Call, epoch: Option<u64>) -> Result<(), Refusal> {
     if !call.guards.on(Guard::Epoch) {
         return Ok(());
@@ -126,10 +126,10 @@ pub fn dependency_met(board: &Board, world: &World, id: &TaskId) -> bool {
     dependency_met_by(&|id| board.task(id), world, id)
 }
 
-/// The same for whoever asks about many tasks and has a quicker way to find one.
+/// The same for callers that ask about many tasks and have a quicker way to find one.
 ///
 /// Follows every chain of replacements to its end, on the board and in the archive. A damaged board may have a chain
-/// that leads back into itself: that is never met.
+/// that leads back into itself: such a dependency is never met.
 pub fn dependency_met_by<'b>(find: &dyn Fn(&TaskId) -> Option<&'b Task>, world: &World, id: &TaskId) -> bool {
     let look = |id: &TaskId| -> Option<(Status, Vec<TaskId>)> {
         match (find(id), world.archived.get(id)) {
@@ -176,7 +176,7 @@ pub fn plans(board: &Board, call: &Call, verb: &str) -> Result<(), Refusal> {
         .hint("tell the planner with `liza note`, `liza discover` or `liza anomaly`"))
 }
 
-/// What only the program itself does.
+/// Refuses callers other than liza itself.
 pub fn liza_only(call: &Call, verb: &str) -> Result<(), Refusal> {
     if call.by.is_liza() {
         return Ok(());
@@ -224,19 +224,19 @@ pub fn questions_given(questions: &[String]) -> Result<(), Refusal> {
             "a block needs one to three questions whose answers would end it, not {}",
             questions.len()
         )
-        .hint("repeat --question for each, and ask what only somebody else can answer"));
+        .hint("repeat --question for each, and ask only what you cannot answer yourself"));
     }
     questions.iter().try_for_each(|question| text_given("--question", question))
 }
 
-/// Ends the claim on a task: whoever held it is fenced from here on.
+/// Ends the claim on a task: its former holder is fenced from here on.
 pub fn end_claim(head: &mut Head) {
     head.lease = None;
     head.review_lease = None;
     head.epoch += 1;
 }
 
-/// Remembers that the agent that worked on it came to the end of a limit.
+/// Remembers that the agent that worked on the task reached a limit.
 pub fn note_failure(head: &mut Head) {
     if let Some(agent) = head.assigned_to.clone()
         && !head.failed_by.contains(&agent)
@@ -295,7 +295,7 @@ pub fn note_discovery(
     id
 }
 
-/// Puts work that takes more than one step on record before anything is done.
+/// Records the intent of work that takes more than one step, before the work starts.
 pub fn begin(
     board: &mut Board,
     call: &Call,
@@ -317,14 +317,14 @@ pub fn begin(
     Begun { intent: id }
 }
 
-/// Keeps what came of begun work for whoever asks with the same request again.
+/// Keeps the outcome of finished work for a repetition of the same request.
 pub fn answer(board: &mut Board, intent: &Intent, outcome: &dyn AnyOutcome) {
     if let Some(key) = &intent.request {
         crate::board::apply::remember(board, intent.by.clone(), key, outcome);
     }
 }
 
-/// What was approved, attacked or concluded before counts no more.
+/// Voids earlier approvals, red team turns and review results.
 pub fn forget_approval(head: &mut Head, body: &mut Body) {
     body.approval = None;
     body.review_result = None;
@@ -332,7 +332,7 @@ pub fn forget_approval(head: &mut Head, body: &mut Body) {
     head.approvals = None;
 }
 
-/// The intent, if this process is the one that carries it out: whoever was thought dead and comes back is stopped here.
+/// The intent, if this process is the one that carries it out: a process that was taken for dead is stopped here.
 pub fn owned_intent<'b>(board: &'b Board, id: u64, owner: &Process) -> Result<&'b Intent, Refusal> {
     match board.intent(id) {
         Some(intent) if &intent.owner == owner => Ok(intent),

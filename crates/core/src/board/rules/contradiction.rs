@@ -1,11 +1,11 @@
-//! One reviewer approved this very commit and another rejects it: neither is believed over the other. The planner gets both
+//! One reviewer approved this very commit and another rejects it: neither verdict wins. The planner gets both
 //! positions side by side.
 
 use crate::text::clipped;
 
 use super::prelude::*;
 
-/// How much of anybody's words a question repeats; the reviews have the rest.
+/// How much of a coder's or reviewer's position a question repeats; the reviews have the rest.
 const POSITION_CHARS: usize = 600;
 
 impl Position {
@@ -42,7 +42,7 @@ impl Position {
 }
 
 /// Blocks the task if the rejection that was just put on record contradicts an approval of the same commit. The approvals
-/// end: with the planner's answer the review begins anew, and leads to its coder or on to the merge.
+/// end: with the planner's answer the review starts again, and leads to its coder or on to the merge.
 pub fn contradicted(
     head: &mut Head,
     body: &mut Body,
@@ -100,7 +100,7 @@ pub fn contradicted(
     })
 }
 
-/// What each of those said who approved, and then what was said last.
+/// The position of each approving reviewer, and then that of the rejecting one.
 fn positions(body: &Body, approvals: &Approvals) -> Vec<Position> {
     let given = approvals.by.iter().filter_map(|approval| {
         body.reviews.iter().rfind(|review| {

@@ -27,12 +27,12 @@ outcome!(Edited {
     task: TaskId,
     status: Status,
     changes: Vec<Change>,
-    /// What was handed in, approved or attacked before does not count any more.
+    /// Earlier submissions, approvals and red team turns no longer count.
     judged_anew: bool,
 });
 
 impl EditTask {
-    /// Something else is asked for now, or it is to be judged in another way: what was judged before says nothing about it.
+    /// The edit changes what the task asks for or how it is judged, so earlier verdicts no longer apply.
     fn asks_for_more(&self) -> bool {
         let asked = |task: &NewTask| {
             let NewTask { description, done_when, checklist, scope, spec_ref, .. } = task.clone();
@@ -51,7 +51,7 @@ impl EditTask {
         no_cycle(&Graph::of(&board.tasks).with([(id, wanted.as_slice())]).below([id]))
     }
 
-    /// What was worked on with a diff in mind becomes no report, nor the other way round.
+    /// A code task that was worked on cannot become a report, nor a report a code task.
     fn check_kind_stays(&self, task: &Task) -> Result<(), Refusal> {
         let report = |task: &NewTask| task.kind == Kind::Report;
         if report(&self.before) == report(&self.after) || task.implementers.is_empty() {
@@ -97,7 +97,7 @@ impl Verb for EditTask {
                 Code::HypothesisExhausted,
                 "two agents failed at task `{id}`; other words for it do not help"
             )
-            .hint(format!("cut it anew: `liza task rescope {id} --into FILE --reason …`"))
+            .hint(format!("split or replan it: `liza task rescope {id} --into FILE --reason …`"))
             .detail("task", id.as_str()));
         }
         if *self.before != NewTask::of(task) {
@@ -170,8 +170,8 @@ impl Verb for EditTask {
     }
 }
 
-/// The work stays on its branch. What was handed in answers to other words, so it is no longer handed in, approved, attacked
-/// or about to be merged; once it is unblocked, its agent goes on.
+/// The work stays on its branch, but it answers the old text: its submission, approval and red team turn are void. Once
+/// the task is unblocked, its agent goes on.
 fn forget_judgements(head: &mut Head, body: &mut Body) {
     forget_approval(head, body);
     head.review_commit = None;
@@ -195,7 +195,7 @@ macro_rules! changes {
 }
 
 impl NewTask {
-    /// What a task on the board asks for, as it would be asked for anew.
+    /// A task of the board in the form of a new task.
     pub fn of(task: &Task) -> Self {
         let body = task.body();
         let owns = if task.owns == body.scope.inside || task.kind == Kind::Report {
@@ -239,7 +239,7 @@ impl NewTask {
 
     pub(super) fn write_into(&self, head: &mut Head, body: &mut Body) {
         if head.role != self.role {
-            // Whoever it was kept for may not have the new role.
+            // The agent that the task was reserved for may not have the new role.
             head.reserved_until = None;
             body.planned_role = None;
         }

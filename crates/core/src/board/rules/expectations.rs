@@ -11,7 +11,7 @@ impl Board {
         task.and_then(|task| of(Some(task)).filter(|known| self.is_independent(known))).or_else(|| of(None))
     }
 
-    /// Whoever takes up a task after he said what it is to find has no say in that any more.
+    /// An agent that claims a task after blessing a hash for it is no longer independent.
     fn is_independent(&self, known: &Expectation) -> bool {
         let task = known.task.as_ref().and_then(|task| self.task(task));
         !task.is_some_and(|task| task.was_implemented_by(&known.by))

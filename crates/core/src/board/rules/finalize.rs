@@ -48,7 +48,7 @@ impl Verb for Finalize {
                 }
             }
         }
-        // Other drafts may still go in circles; they are nobody's concern until they are finalized.
+        // Other drafts may still depend on each other in a cycle; that is checked when they are finalized.
         no_cycle(&Graph::of(&board.tasks).below(&self.tasks))
     }
 

@@ -41,7 +41,7 @@ fn reached(board: &Board) -> Result<(), Refusal> {
     }
     if !board.has_merged_for_goal() {
         return Err(refusal!(Code::Transition, "nothing was merged for the goal; everything was abandoned")
-            .hint("plan it anew: `liza plan FILE`"));
+            .hint("plan it again: `liza plan FILE`"));
     }
     Ok(())
 }
@@ -158,7 +158,7 @@ impl Verb for StartGoal {
 }
 
 logged! {
-    /// Other words for a goal that is not over.
+    /// Rewords a goal that is not finished.
     pub struct EditGoal {
         pub goal: String,
         pub description: Option<String>,

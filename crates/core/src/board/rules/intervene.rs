@@ -1,9 +1,9 @@
-//! What is done about an agent that goes in circles. The word to the agent and the record of why are one change.
+//! Interventions against an agent that makes no progress. The messages and the record of the reason are one change.
 
 use super::message::post;
 use super::prelude::*;
 
-/// To the agent, to the planner and to a person: nobody else is spoken to by an intervention.
+/// One to the agent, one to the planner and one to a person: an intervention writes to no other recipient.
 const MOST_MESSAGES: usize = 3;
 const LONGEST_SUBJECT: usize = 200;
 /// In bytes, as for any message.
@@ -12,7 +12,7 @@ const LONGEST_BODY: usize = 8 * 1024;
 logged! {
     pub struct Intervene {
         pub agent: AgentId,
-        /// The agent as it was seen: a new incarnation is somebody else.
+        /// The incarnation that was observed: the intervention does not apply to a later one.
         pub incarnation: u64,
         pub task: Option<TaskId>,
         pub epoch: Option<u64>,
@@ -21,13 +21,13 @@ logged! {
         pub severity: Gravity,
         pub confidence: f64,
         always pub evidence: Vec<String>,
-        /// What holds for whoever acts by himself; a person decides without.
+        /// The limits for interventions that liza or an overseer makes; a person has none.
         pub bounds: Option<Bounds>,
-        /// What is said: to the agent, and to the planner if it is halted.
+        /// The messages: to the agent, and to the planner if the agent is halted.
         pub messages: Vec<Draft>,
     }
 
-    /// How often something may be done about one agent at one piece of work. Asked here once more, because two who look at the
+    /// How often liza may intervene for one agent and one task. Checked here again, because two watchers that look at the
     /// same time come to the same decision.
     #[derive(Copy, Eq)]
     pub struct Bounds {
@@ -80,7 +80,7 @@ impl Intervene {
         Ok(())
     }
 
-    /// What was seen of a claim says nothing about the next one.
+    /// An observation applies only to the claim it was made on.
     fn claim_stands(&self, board: &Board) -> Result<(), Refusal> {
         let Some(id) = &self.task else { return Ok(()) };
         let task = find(board, id)?;
@@ -104,7 +104,7 @@ impl Intervene {
         };
         let again = "what was done has to have its time first; `liza overseer` shows it";
         let working = |task: &TaskId| board.task(task).is_some_and(|task| task.status == Status::Working);
-        // What a detector ordered its runner may not obey; what somebody says by hand it does.
+        // A runner may be set to ignore what a detector ordered, but it obeys an order given by hand.
         let outdone = |one: &Intervention| self.bounds.is_none() && one.confidence < self.confidence;
         // A halt that no runner obeyed does not keep the overseer from the next one for ever.
         let has_its_time = |one: &Intervention| {
@@ -167,7 +167,7 @@ impl Verb for Intervene {
     type Outcome = Intervened;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
-        // Liza acts by itself within bounds alone.
+        // Liza's own interventions must have bounds.
         let by_itself = call.by.is_liza() && self.bounds.is_some();
         if !by_itself && !call.by.has_role(board, &Role::overseer()) {
             return Err(refusal!(Code::Role, "`{}` does not oversee", call.by.id())
@@ -178,7 +178,7 @@ impl Verb for Intervene {
             Some(_) => {
                 return Err(Refusal::new(
                     Code::Transition,
-                    format!("`{}` was registered anew or retired since it was looked at", self.agent),
+                    format!("`{}` was registered again or retired since it was observed", self.agent),
                 )
                 .hint("look again: `liza overseer`"));
             }
@@ -234,8 +234,7 @@ impl Verb for Intervene {
     }
 }
 
-/// Whether the claim on this task was halted for something that its agent did wrong. To be out of tokens or time is
-/// nothing of the kind.
+/// Whether the claim on this task was halted because of its agent's mistake. Running out of tokens or time is none.
 pub fn was_halted(interventions: &[Intervention], task: &Head) -> bool {
     let Some(lease) = &task.lease else { return false };
     interventions.iter().any(|one| {

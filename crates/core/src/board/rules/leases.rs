@@ -1,4 +1,4 @@
-//! Leases live on while their holders do, and a pause costs nobody its lease.
+//! A lease is renewed while its holder is alive, and no lease expires during a pause.
 
 use super::claim::check_paths_free;
 use super::prelude::*;

@@ -1,4 +1,4 @@
-//! A task that has used up a limit without a verdict ending it: it is blocked like any other, with reason and questions.
+//! Blocking a task that reached a limit, with reason and questions.
 
 use super::claim::{handoffs_used_up, iterations_used_up};
 use super::prelude::*;
@@ -22,10 +22,10 @@ impl Limit {
     }
 }
 
-/// Blocks it; whoever held it is fenced from here on.
+/// Blocks the task; its former holder is fenced from here on.
 pub fn block_at_limit(head: &mut Head, body: &mut Body, call: &Call, config: &Config, limit: &Limit) {
     let from = head.status;
-    // That an agent handed off, or its lease ran out, says nothing against it.
+    // Handoffs and expired leases do not count against the agent.
     if matches!(limit, Limit::Iterations(_)) {
         note_failure(head);
     }

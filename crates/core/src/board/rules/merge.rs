@@ -45,7 +45,7 @@ impl Verb for BeginMerge {
                 .detail("task", task.id.as_str()));
             }
         }
-        // Whoever wrote it does not land it; a person may, once another has approved.
+        // An implementer does not merge its own task; a person may merge theirs, once a reviewer has approved it.
         if let Actor::Agent { id, .. } = &call.by {
             not_an_implementer(task, call, id, "merge")?;
         }
@@ -60,7 +60,7 @@ impl Verb for BeginMerge {
             .detail("task", task.id.as_str())
             .detail("branch_head", self.branch_head.as_ref().map(|head| head.as_str().to_owned())));
         }
-        // Asked last: an approval that does not hold any more is void, whoever was still to look at it.
+        // Checked last: if the approval is void, the missing red team's turn does not matter.
         red_team_is_through(task)
     }
 
@@ -107,7 +107,7 @@ words! {
     /// How a merge ended.
     pub enum MergeResult {
         Merged = "merged",
-        /// A coder mends it, or a trivial resolution does.
+        /// A coder fixes it, or a trivial resolution does.
         IntegrationFailed = "integration_failed",
         /// A person brings the two sides together.
         Blocked = "blocked",
@@ -277,7 +277,7 @@ impl Verb for FailMerge {
                 ),
             ];
             head.reserved_until = None;
-            // Paths that were given back meanwhile may be somebody else's now.
+            // Paths that were given back meanwhile may belong to another task now.
             if live {
                 head.holds_paths_until = Some(Deadline::after(call.now, hold));
             }

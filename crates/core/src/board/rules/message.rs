@@ -1,9 +1,9 @@
-//! Messages: who may write to whom, and what is kept of it. The log keeps every one; the board keeps those that somebody
-//! may still have to read, and the last of the others.
+//! Messages: who may write to whom, and which messages are kept. The log keeps every message; the board keeps the unread
+//! ones and the last of the others.
 
 use super::prelude::*;
 
-/// How many messages the board keeps that nobody has to read any more.
+/// How many messages the board keeps after all recipients have read them.
 pub const READ_KEPT: usize = 100;
 /// How much text they may have together.
 const READ_BYTES: usize = 128 * 1024;
@@ -16,10 +16,10 @@ const MOST_PAIRS: usize = 20;
 /// How urgent a message may be said to be, either way.
 const PRIORITY: std::ops::RangeInclusive<i64> = -100..=100;
 
-/// What an agent may say of its own words; what is more urgent is for those who may stop others.
+/// The highest priority of an agent's message; higher ones are for people and overseers.
 const HIGHEST_OF_AGENTS: i64 = 49;
 
-/// What may wait for one receiver, and what the board holds of all: it is read by every command.
+/// Limits for the unread messages of one recipient and for all messages: every command reads them.
 const UNSEEN: Room = Room { messages: 100, bytes: 128 * 1024 };
 const ALL: Room = Room { messages: 1_000, bytes: 1024 * 1024 };
 
@@ -29,7 +29,7 @@ struct Room {
 }
 
 impl Room {
-    /// What one sender may take of it: nobody keeps the others from being heard.
+    /// The share of one sender, so that one sender cannot fill the room of all.
     const fn share(&self) -> Self {
         Self { messages: self.messages / 4, bytes: self.bytes / 4 }
     }
@@ -89,7 +89,7 @@ impl Draft {
     }
 }
 
-/// Whether this sender is heard however much there is: people, overseers, and liza's own overseer.
+/// Whether no limit applies to this sender: people, overseers, and liza's own overseer.
 fn is_always_heard(board: &Board, from: &AgentId) -> bool {
     from.is_human()
         || from.is_automatic_overseer()
@@ -117,7 +117,7 @@ impl Search<'_> {
         room.is_full(self.held(counts).map(|(_, message)| message), self.draft.size())
     }
 
-    /// Takes the oldest of these away until it fits, or until there are none.
+    /// Removes the oldest of these messages until the new one fits, or until none is left.
     fn drop_until_it_fits(
         &mut self,
         room: &Room,
@@ -131,7 +131,7 @@ impl Search<'_> {
         }
     }
 
-    /// Takes the place of what the same sender said before in the same way, so that neither the number nor the text grows.
+    /// Replaces an earlier message of the same sender and kind, so that neither the number nor the size grows.
     fn replace_its_own(&mut self, alike: &dyn Fn(&Message) -> bool) {
         let mut freed: usize = 0;
         loop {
@@ -148,7 +148,7 @@ impl Search<'_> {
 
 /// Which messages leave the board so that there is room for this one, or why there is none.
 ///
-/// What waits for nobody who is there (a retired agent, a role without agents) goes first: the log keeps it. People and
+/// Messages without a reader (to a retired agent or a role without agents) leave first: the log keeps them. People and
 /// overseers are never refused, and neither is a call for help to a person.
 fn make_room(board: &Board, from: &AgentId, draft: &Draft) -> Result<Vec<usize>, &'static str> {
     let heard = is_always_heard(board, from);
@@ -159,20 +159,20 @@ fn make_room(board: &Board, from: &AgentId, draft: &Draft) -> Result<Vec<usize>,
     let mine_here = |message: &Message| message.from == *from && here(message);
     let alike = |message: &Message| message.kind == draft.kind && mine_here(message);
     let everything = |_: &Message| true;
-    let to_nobody = |message: &Message| board.is_absent(&message.to) && waits(message);
-    let mine_to_nobody = |message: &Message| message.from == *from && to_nobody(message);
-    let here_to_nobody = |message: &Message| message.to == draft.to && to_nobody(message);
-    let mine_here_to_nobody = |message: &Message| message.from == *from && here_to_nobody(message);
+    let unreadable = |message: &Message| board.is_absent(&message.to) && waits(message);
+    let mine_unreadable = |message: &Message| message.from == *from && unreadable(message);
+    let here_unreadable = |message: &Message| message.to == draft.to && unreadable(message);
+    let mine_here_unreadable = |message: &Message| message.from == *from && here_unreadable(message);
     type Which<'w> = &'w dyn Fn(&Message) -> bool;
     let bounds: [(bool, Room, Which, Which, &str); 4] = [
-        (false, UNSEEN.share(), &mine_here, &mine_here_to_nobody, "has not read what you sent before"),
-        (true, UNSEEN, &here, &here_to_nobody, "has not read what was sent before"),
-        (false, ALL.share(), &mine, &mine_to_nobody, "cannot be sent more: too much of yours is unread"),
+        (false, UNSEEN.share(), &mine_here, &mine_here_unreadable, "has not read what you sent before"),
+        (true, UNSEEN, &here, &here_unreadable, "has not read what was sent before"),
+        (false, ALL.share(), &mine, &mine_unreadable, "cannot be sent more: too much of yours is unread"),
         (
             true,
             ALL,
             &everything,
-            &to_nobody,
+            &unreadable,
             "cannot be sent more: the board holds as many messages as it may",
         ),
     ];
@@ -210,7 +210,7 @@ pub fn post(board: &mut Board, call: &Call, from: AgentId, draft: &Draft) -> Str
     {
         board.rest.messages[at].answered_by = Some(id.clone());
     }
-    // Where a check has refused nothing, nothing is refused here.
+    // Only `check` refuses messages; a message that gets here is always kept.
     let mut gone = make_room(board, &from, draft).unwrap_or_default();
     gone.sort_unstable();
     for at in gone.into_iter().rev() {
@@ -221,8 +221,8 @@ pub fn post(board: &mut Board, call: &Call, from: AgentId, draft: &Draft) -> Str
     id
 }
 
-/// Takes the oldest of those off the board that nobody waits for; the log has them. The newest stays whatever it is: its
-/// number must not be given twice.
+/// Removes the oldest read messages from the board; the log has them. The newest message always stays: its number must
+/// not be given twice.
 fn let_go_of_read(board: &mut Board) {
     let (mut read, mut bytes, mut questions) = (0, 0, 0);
     let mut keep: Vec<bool> = Vec::with_capacity(board.rest.messages.len());
@@ -275,7 +275,7 @@ impl Verb for SendMessage {
             Ok(_) => Ok(()),
             Err(why) => Err(refusal!(Code::Limit, "{} {why}", draft.to)
                 .hint(
-                    "wait until it was read: `liza message list` shows what waits; if somebody has to decide now: \
+                    "wait until it was read: `liza message list` shows what waits; if you need a decision now: \
                      --to human --type escalate",
                 )
                 .detail("to", draft.to.to_string())),
@@ -292,7 +292,7 @@ impl Verb for SendMessage {
     }
 }
 
-/// Some things are only for some to say.
+/// Refuses kinds of message that the sender's role may not send.
 fn check_kind(board: &Board, call: &Call, kind: MessageKind) -> Result<(), Refusal> {
     let (may, who) = match kind {
         MessageKind::Nudge | MessageKind::Halt | MessageKind::Resume => {
@@ -314,10 +314,10 @@ fn check_kind(board: &Board, call: &Call, kind: MessageKind) -> Result<(), Refus
         return Ok(());
     }
     Err(refusal!(Code::Role, "`{}` may not send a {}: that is for {who}", call.by.id(), kind.as_str())
-        .hint("ask for what you need: --type request_input, or --type escalate if somebody has to decide"))
+        .hint("ask for what you need: --type request_input, or --type escalate if you need a decision"))
 }
 
-/// The highest priorities are for those who may stop others: nobody else puts his words before theirs.
+/// The highest priorities are for people and overseers, so that no other message comes before their orders.
 fn check_priority(board: &Board, call: &Call, priority: i64) -> Result<(), Refusal> {
     if priority <= HIGHEST_OF_AGENTS || is_always_heard(board, &call.by.id()) {
         return Ok(());
@@ -327,11 +327,11 @@ fn check_priority(board: &Board, call: &Call, priority: i64) -> Result<(), Refus
         "a priority of {priority} is for people and overseers; `{}` may say at most {HIGHEST_OF_AGENTS}",
         call.by.id()
     )
-    .hint(format!("--priority {HIGHEST_OF_AGENTS}, or --to human --type escalate if somebody has to decide"))
+    .hint(format!("--priority {HIGHEST_OF_AGENTS}, or --to human --type escalate if you need a decision"))
     .detail("field", "priority"))
 }
 
-/// What anybody may write to a person.
+/// The kinds of message that every agent may send to a person.
 const TO_PEOPLE: [MessageKind; 3] =
     [MessageKind::Escalate, MessageKind::RequestInput, MessageKind::RequestClarification];
 
@@ -355,7 +355,7 @@ fn check_pair(board: &Board, call: &Call, draft: &Draft) -> Result<(), Refusal> 
         return Ok(());
     }
     let leads = call.by.has_any_role(board, &[Role::planner(), Role::overseer()]);
-    // Work goes to review whatever else its author may say to a reviewer.
+    // An agent may always announce its work to reviewers, whatever else it may send to them.
     let may = |role: &Role| {
         (draft.kind == MessageKind::SubmitForReview && *role == Role::code_reviewer())
             || may_message(board, &call.by, role)
@@ -382,7 +382,7 @@ fn check_pair(board: &Board, call: &Call, draft: &Draft) -> Result<(), Refusal> 
         .detail("may_message", roles))
 }
 
-/// Whether it answers a question, or a word of a person, that was sent to whoever writes now.
+/// Whether it answers a question, or a word of a person, that was sent to the writer of this draft.
 fn is_answer(board: &Board, call: &Call, draft: &Draft) -> bool {
     board.rest.messages.iter().any(|message| {
         Some(&message.id) == draft.in_reply_to.as_ref()
@@ -409,7 +409,7 @@ fn reachable(board: &Board, id: &AgentId) -> Vec<String> {
     roles
 }
 
-/// Whoever acts has been shown these. Only what was sent to it is marked; the rest is nobody's business.
+/// The actor has been shown these messages. Only those sent to the actor are marked; other ids are ignored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeeMessages {

@@ -49,7 +49,7 @@ impl Verb for Migrate {
             None => Ok(()),
             Some(violation) => {
                 Err(refusal!(Code::Value, "the older board cannot be taken over: {violation}")
-                    .hint("mend that place of the older board, then run `liza doctor --fix` again"))
+                    .hint("fix that place of the older board, then run `liza doctor --fix` again"))
             }
         }
     }

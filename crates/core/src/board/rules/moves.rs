@@ -84,7 +84,7 @@ impl Verb for RecordMove {
         match intent.work {
             Work::Claim(_) => Err(refusal!(Code::IntentGone, "a claim moves no branch")),
             Work::Apply(_) => Err(refusal!(Code::IntentGone, "the move of this work is on record")),
-            // What is delivered has been judged when it came to integration.
+            // The gates judged delivered work when it was merged into the integration branch.
             Work::Deliver(_) => Ok(()),
             Work::Merge(_) => self.passed(board, "merge"),
             Work::Advance(_) => self.passed(board, "advance"),
@@ -111,7 +111,7 @@ impl Verb for RecordMove {
 }
 
 impl RecordMove {
-    /// Integration moves to no tree that its gates did not let through as that very tree.
+    /// The integration branch moves only to a tree that its gates passed.
     fn passed(&self, board: &Board, verb: &str) -> Result<(), Refusal> {
         board.no_gate_is_gone(self.gates.as_ref(), verb)?;
         self.gates.as_ref().map_or(Ok(()), |gates| gates.check(&self.step.new, verb))

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// Adds an approval to those of the same commit; true if it takes no more of them.
+/// Adds an approval to those of the same commit; true if there are enough now.
 pub fn count_in(head: &mut Head, approval: &Approval, needed: u32, call: &Call) -> bool {
     let needed = if call.guards.on(Guard::Quorum) { needed.max(1) } else { 1 };
     let former = head.approvals.take().filter(|former| former.are_about(&approval.commit));
@@ -17,7 +17,7 @@ pub fn count_in(head: &mut Head, approval: &Approval, needed: u32, call: &Call) 
     enough
 }
 
-/// What was approved by several still is: by different ones, none of whom had a hand in it, and by as many as were asked
+/// The approvals still hold: given by different reviewers, none of whom implemented the task, and by as many as were asked
 /// for then.
 pub fn quorum_holds(task: &Task, call: &Call) -> Result<(), Refusal> {
     let Some(approvals) = &task.approvals else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The red team's turn: after the approval and before the merge somebody else tries to break what was approved.
+//! The red team's turn: after the approval and before the merge a red team agent tries to break the approved commit.
 
 use crate::text::same_reason;
 
@@ -6,7 +6,7 @@ use super::prelude::*;
 use super::reject::send_back;
 use super::verdict::{Judged, about_what_stands, record};
 
-/// Nothing is merged that the red team is still to look at.
+/// Refuses to merge before the red team has had its turn.
 pub fn red_team_is_through(task: &Task) -> Result<(), Refusal> {
     let Some(turn) = &task.red_team else { return Ok(()) };
     if turn.status == TurnStatus::Cleared && Some(&turn.commit) == task.review_commit.as_ref() {
@@ -15,7 +15,7 @@ pub fn red_team_is_through(task: &Task) -> Result<(), Refusal> {
     let holder = task.review_lease.as_ref().map(|lease| lease.agent.clone());
     let who = match &holder {
         Some(agent) => format!("`{agent}` is at it"),
-        None => "nobody has taken it yet".to_owned(),
+        None => "no agent has taken it yet".to_owned(),
     };
     Err(refusal!(Code::RedTeam, "task `{}` is approved and waits for the red team's turn; {who}", task.id)
     .hint(format!(
@@ -78,7 +78,7 @@ impl Verb for ClearByRedTeam {
                 ),
             ));
         }
-        // A turn of which nobody knows what was tried is worth nothing.
+        // The summary must say what the red team tried.
         text_given("--summary", &self.feedback.summary)
     }
 
@@ -136,13 +136,13 @@ impl Verb for RejectByRedTeam {
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let ratio = board.config().same_reason_ratio;
         let (head, body) = parts(board, &self.task);
-        // The approval in between made an end of the row of rejections; the red team remembers its own.
+        // The approval in between reset the count of consecutive rejections; the red team counts its own.
         let same = body
             .reviews
             .iter()
             .rfind(|review| review.red_team && review.verdict == Verdict::RequestChanges)
             .is_some_and(|former| same_reason(&former.summary, &self.feedback.summary, ratio));
-        // The approval ends with this, and with it what it closed without a word.
+        // The approval is void, and so are the resolutions it implied.
         take_back_unnamed(&mut body.issues);
         let taken = record(head, body, call, &judged(&self.commit, Verdict::RequestChanges, &self.feedback));
         forget_approval(head, body);

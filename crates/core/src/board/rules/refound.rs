@@ -1,6 +1,6 @@
-//! The first record of a log that was begun anew, because the one before was lost or broken.
+//! The first record of a new log, begun because the former one was lost or broken.
 //!
-//! It changes nothing of the board. It holds what a reader of the log would otherwise look for in the records before it:
+//! It does not change the board. It holds what a reader of the log would otherwise look for in the records before it:
 //! where the integration branch was, and which of its moves were under way.
 
 use super::prelude::*;
@@ -47,8 +47,8 @@ impl Verb for RefoundLog {
     type Outcome = Refounded;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
-        human_only(call, "begin the log anew")?;
-        // What it says of the branch is taken for history: it may not say anything else than the board does.
+        human_only(call, "begin a new log")?;
+        // Later readers trust what it says about the branch, so it must agree with the board.
         if board.revision == 0 || *self != Self::of(board, self.reason.clone(), self.kept.clone()) {
             return Err(refusal!(Code::Value, "a new log must begin with what the board says"));
         }

@@ -1,4 +1,4 @@
-//! Sending work back: what a rejection needs, when it was one too many, and when it is none, because only taste is left.
+//! Sending work back: what a rejection needs, when it reaches a limit, and when it counts as an approval with notes.
 
 use crate::text::same_reason;
 
@@ -22,7 +22,7 @@ logged! {
         pub max_seconds: Option<u64>,
         /// What an approval would rest on, if the project accepts work in which only small issues are left.
         pub acceptance: Option<Acceptance>,
-        /// The coder is told all lines of an issue; in older records only the first.
+        /// The feedback shows the coder all lines of an issue; in older records only the first.
         pub line_ranges: bool,
         #[serde(default, skip_serializing_if = "Edition::is_first")]
         pub edition: Edition,
@@ -103,7 +103,7 @@ impl Verb for Reject {
             return Err(refusal!(Code::FeedbackIncomplete, "a rejection names at least one issue")
                 .hint("--issue SEVERITY:FILE:LINE:TEXT, or --prior ISSUE=open for one that is still there"));
         }
-        // Whoever raises an issue again has said what became of it.
+        // A reviewer that raises an issue again has thereby said that it is still open.
         let again = convergence::repeated(&body.issues, &self.feedback, &self.drift);
         let answered = |at: usize, id: &str| {
             again.contains(&Some(at)) || self.feedback.prior.iter().any(|prior| prior.id == id)
@@ -164,7 +164,7 @@ impl Verb for Reject {
     }
 }
 
-/// Only taste is left: approved by this reviewer, with what he would have liked as notes.
+/// Only matters of taste are left: approved by this reviewer, with the open issues as notes.
 fn accept(board: &mut Board, call: &Call, approve: &Approve) -> Accepted {
     let approved = approve.change(board, call);
     let (head, body) = parts(board, &approve.task);
@@ -191,7 +191,7 @@ fn accept(board: &mut Board, call: &Call, approve: &Approve) -> Accepted {
     Accepted { approved, accepted_with_notes: notes, why: why.to_owned() }
 }
 
-/// Back to its coder, whoever rejected it; BLOCKED if it was one time too many, or if another round would not help.
+/// Sends the task back to its coder, or blocks it if it reached its limit of rounds or another round would not help.
 pub fn send_back(board: &mut Board, id: &TaskId, call: &Call, rejection: &Rejection<'_>) -> SentBack {
     let config = board.config().clone();
     let gaps = board.task(id).map(|task| open_gaps(board, id, task.body())).unwrap_or_default();
@@ -223,7 +223,7 @@ pub fn send_back(board: &mut Board, id: &TaskId, call: &Call, rejection: &Reject
         status: head.status,
         issues: rejection.taken.raised.clone(),
         cycles: head.review_cycles_total,
-        same_as: Some(told_again(&rejection.taken.repeated)),
+        same_as: Some(same_issues(&rejection.taken.repeated)),
         blocked_reason: None,
         disagreement: None,
         positions: None,
@@ -234,9 +234,9 @@ pub fn send_back(board: &mut Board, id: &TaskId, call: &Call, rejection: &Reject
         let only_time = limit_reached(head, body, &config, rejection, Took::default()).is_none();
         match found.class {
             Disagreement::Oscillating => note_failure(head),
-            // The time that reviewers took is not the coder's.
+            // The time that reviewers took does not count against the coder.
             Disagreement::Unknown if !only_time || worked_too_long => note_failure(head),
-            // Nor does a gap of the specification, or a wish beyond the task, say anything about the coder.
+            // A gap in the specification, or a request beyond the task, does not count against the coder either.
             _ => {}
         }
         block(head, body, call, &config, &reason, &found.questions);
@@ -274,7 +274,7 @@ pub(super) fn block(
     body.history.push(entry(call, Event::Blocked).step(Status::Rejected, Status::Blocked).detail(reason));
 }
 
-/// For whoever looks for what goes wrong in more than one task.
+/// Records an anomaly, so that problems shared by several tasks can be found.
 fn note_deadlock(board: &mut Board, id: &TaskId, call: &Call, reason: &str, class: &str) {
     if room_for("anomalies", board.rest.anomalies.len()).is_err() {
         return;
@@ -284,12 +284,12 @@ fn note_deadlock(board: &mut Board, id: &TaskId, call: &Call, reason: &str, clas
     note_anomaly(board, call, AnomalyKind::ReviewDeadlock, id, BTreeMap::from(details));
 }
 
-/// What the reviewer is told about findings that were made before.
-fn told_again(repeated: &[Repeated]) -> Vec<SameIssue> {
+/// The report to the reviewer about findings that an earlier round made already.
+fn same_issues(repeated: &[Repeated]) -> Vec<SameIssue> {
     repeated
         .iter()
         .map(|one| {
-            let told = match (one.said_resolved, one.reopened) {
+            let text = match (one.said_resolved, one.reopened) {
                 (true, _) => "you call it resolved and raise it again: it counts as still present",
                 (false, true) => "it was resolved before and is there again",
                 (false, false) => "it is the same issue, so it keeps its name",
@@ -299,13 +299,13 @@ fn told_again(repeated: &[Repeated]) -> Vec<SameIssue> {
                 issue: one.issue.clone(),
                 said_resolved: one.said_resolved,
                 reopened: one.reopened,
-                told: told.to_owned(),
+                told: text.to_owned(),
             }
         })
         .collect()
 }
 
-/// Whether this rejection was one too many.
+/// Whether this rejection reached a limit.
 fn limit_reached(
     head: &Head,
     body: &Body,
@@ -320,7 +320,7 @@ fn limit_reached(
     })
 }
 
-/// Whether there was one rejection or iteration too many.
+/// Whether the limit of rejections or iterations is reached.
 pub(super) fn rounds_used_up(head: &Head, body: &Body, config: &Config, same_reason: bool) -> Option<String> {
     let max_iterations = body.max_coder_iterations.unwrap_or(config.max_coder_iterations);
     let max_cycles = body.max_review_cycles.unwrap_or(config.max_review_cycles);

@@ -1,4 +1,4 @@
-//! Letting a task go so that somebody else can take it up; the work stays.
+//! Releasing a task so that another agent can claim it; the work stays.
 
 use super::claim::handoffs;
 use super::limit::{Limit, block_at_limit};
@@ -19,7 +19,7 @@ impl Verb for Release {
     const OPERATION: Option<Operation> = Some(Operation::Stop);
     type Outcome = Released;
 
-    /// What somebody has in hand is its own to stop, whatever the registry says.
+    /// An agent may always release the task it holds or reviews, whatever the registry says.
     fn operation(&self, board: &Board, by: &Actor) -> Option<Operation> {
         rights::stops_others(board, &self.task, by).then_some(Operation::Stop)
     }
@@ -58,7 +58,7 @@ impl Verb for Release {
     }
 }
 
-/// Nobody has a right to the task any more; what was done on it stays.
+/// Ends every claim and reservation of the task; the work stays.
 pub fn let_go(head: &mut Head, body: &mut Body) {
     if head.status == Status::Working {
         end_claim(head);
@@ -89,7 +89,7 @@ impl Verb for HandOff {
     const OPERATION: Option<Operation> = Some(Operation::Stop);
     type Outcome = HandedOff;
 
-    /// What somebody has in hand is its own to stop, whatever the registry says.
+    /// An agent may always release the task it holds or reviews, whatever the registry says.
     fn operation(&self, board: &Board, by: &Actor) -> Option<Operation> {
         rights::stops_others(board, &self.task, by).then_some(Operation::Stop)
     }
@@ -152,7 +152,7 @@ impl Verb for HandOff {
     }
 }
 
-/// Only a role that works on tasks can be handed one; nobody of the others would ever be offered it.
+/// A task can be handed only to a role that works on tasks; agents of other roles are never offered one.
 fn implements(role: &Role) -> Result<(), Refusal> {
     let others = [Role::planner(), Role::code_reviewer(), Role::red_team(), Role::overseer()];
     if !others.contains(role) {

@@ -1,4 +1,4 @@
-//! What is said through the board: notes, anomalies, discoveries, changes of specs; and that somebody dealt with it.
+//! Reports through the board: notes, anomalies, discoveries, changes of specs; and which of them are processed.
 
 use super::prelude::*;
 
@@ -153,7 +153,7 @@ logged! {
         pub spec: String,
         pub change: String,
         pub affects: Vec<TaskId>,
-        /// Its text now: pinned anew with the DRAFT and IDLE tasks that go by it.
+        /// Its text now: pinned again for the DRAFT and IDLE tasks that refer to it.
         pub pin: Option<PinnedSpec>,
     }
 }
@@ -214,7 +214,7 @@ impl Verb for ChangeSpec {
     }
 }
 
-/// Somebody has dealt with these; they stay on the board, marked, until they are archived.
+/// Marks these records as processed; they stay on the board until they are archived.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkProcessed {

@@ -2,7 +2,7 @@
 //!
 //! What people decided comes back: goal, limits, the text of tasks, and where in their life tasks stand as far as that
 //! is a decision. What happened stays: commits, verdicts, merges, registrations, notes. So the board never says of git
-//! what is not so, and nobody's former claim or approval comes back to life.
+//! what is not so, and no former claim or approval becomes valid again.
 
 use super::adopt_edit::{TaskEdit, replace};
 use super::claim::path_rival;
@@ -68,7 +68,7 @@ impl RestoreRevision {
 
 impl TaskBack {
     fn between(now: &Board, task: &Task, former: &Task, stamp: &Stamp) -> Option<Self> {
-        // What has landed has landed.
+        // Merged work stays merged.
         if task.status == Status::Merged || former.status == Status::Merged {
             return None;
         }
@@ -97,7 +97,7 @@ impl TaskBack {
     }
 }
 
-/// The state a task can come back to: its former one, unless that would tell of work or verdicts that are not so now.
+/// The state a task can come back to: its former one, unless that implies work or verdicts that are not there now.
 fn reachable(now: &Board, task: &Task, former: &Task, stamp: &Stamp) -> Status {
     match former.status {
         // The claim of then is over; what was done stays on the branch.
@@ -110,7 +110,7 @@ fn reachable(now: &Board, task: &Task, former: &Task, stamp: &Stamp) -> Status {
     }
 }
 
-/// States that stand for a commit which somebody handed in or judged.
+/// States of tasks with a submitted or judged commit.
 fn has_work(status: Status) -> bool {
     matches!(status, Status::ReadyForReview | Status::Approved | Status::Rejected | Status::IntegrationFailed)
 }
@@ -221,7 +221,7 @@ impl TaskBack {
         }
         let (head, body) = parts(board, &self.text.id);
         let from = head.status;
-        // Whoever held it is fenced; one that was never claimed has nobody to fence.
+        // Fences the former holder; a task that was never claimed has none.
         if head.epoch > 0 {
             end_claim(head);
         }
@@ -236,7 +236,7 @@ impl TaskBack {
         body.blocked_from = self.blocked.as_ref().map(|blocked| blocked.from);
         let resumes_at = self.blocked.as_ref().map_or(self.to, |blocked| blocked.from);
         if !rests_on_approval(resumes_at) {
-            // Undone with what rested on it, it must not come back by undoing the undoing.
+            // The approval is void, so a second restore must not bring it back.
             forget_approval(head, body);
         }
         if self.to == Status::Idle && !body.attempts.is_empty() {

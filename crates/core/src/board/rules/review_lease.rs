@@ -1,4 +1,4 @@
-//! Taking a submission to review: never by anybody who worked on it.
+//! Taking a submission to review, which no implementer of the task may do.
 
 use super::prelude::*;
 use super::usage::check_caps;
@@ -60,7 +60,7 @@ pub fn check_reviewable(board: &Board, call: &Call, task: &Task) -> Result<(), R
         may_attack(board, call, task, "judge")?;
     } else {
         reviews(board, call, &format!("review task `{}`", task.id))?;
-        // What a merge slice delivers without a change is a reviewer's to accept.
+        // A reviewer accepts the result of a merge slice that changed no file.
         if !task.is_merge_slice() {
             reviewed_as_commit(task)?;
         }
@@ -131,7 +131,7 @@ impl Verb for ReleaseReview {
         if task.judged_by().is_none() {
             return Err(wrong_state(task, "reviewed", next_step(task)));
         }
-        // A person may free a review that an agent sits on.
+        // A person may release a review that an agent holds.
         if call.by.is_human() && task.review_lease.is_some() { Ok(()) } else { holds_review(task, call) }
     }
 

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// The two-person rule: nobody judges what he had a hand in.
+/// The two-person rule: an implementer cannot review its own task.
 pub fn not_an_implementer(task: &Task, call: &Call, reviewer: &AgentId, verb: &str) -> Result<(), Refusal> {
     if !call.guards.on(Guard::SelfApproval) {
         return Ok(());
@@ -43,7 +43,7 @@ pub fn reviewed_as_commit(task: &Task) -> Result<(), Refusal> {
     .detail("task", task.id.as_str()))
 }
 
-/// Only whoever took the review may go on with it. One that ran out still counts until somebody else takes it.
+/// Only the agent that holds the review lease may go on. An expired lease counts until another reviewer takes the review.
 pub fn holds_review(task: &Task, call: &Call) -> Result<(), Refusal> {
     let by = call.by.id();
     match &task.review_lease {
@@ -59,7 +59,7 @@ pub fn holds_review(task: &Task, call: &Call) -> Result<(), Refusal> {
     }
 }
 
-/// Only the red team, and of it nobody who had a hand in the work or in its approval.
+/// Only an agent of the red team that neither implemented nor approved the task.
 pub fn may_attack(board: &Board, call: &Call, task: &Task, verb: &str) -> Result<(), Refusal> {
     let role = Role::red_team();
     if !call.by.has_role(board, &role) {
@@ -84,7 +84,7 @@ pub fn may_attack(board: &Board, call: &Call, task: &Task, verb: &str) -> Result
     Ok(())
 }
 
-/// Nobody is counted twice, so nobody need look twice.
+/// A reviewer's approval counts once, so a reviewer cannot review the same commit twice.
 pub fn not_twice(task: &Task, call: &Call) -> Result<(), Refusal> {
     let by = call.by.id();
     let Some(approvals) = task.approvals.as_ref().filter(|approvals| approvals.has(&by)) else {
@@ -95,7 +95,7 @@ pub fn not_twice(task: &Task, call: &Call) -> Result<(), Refusal> {
     }
     Err(refusal!(
         Code::AlreadyApproved,
-        "`{by}` has approved what stands in `{}`: {}, each by somebody else",
+        "`{by}` has approved what stands in `{}`: {}, each by another reviewer",
         task.id,
         approvals.words()
     )

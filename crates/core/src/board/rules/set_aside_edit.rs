@@ -1,4 +1,4 @@
-//! An edit of the file by hand waits for a person: the board goes on from what it was.
+//! An edit of state.yaml by hand waits for a person's command; until then the board goes on without it.
 
 use super::prelude::*;
 use super::report::{MOST_NOTE_BYTES, note_bytes, room_for};
@@ -115,7 +115,7 @@ pub fn pending(board: &Board, file: &str) -> Result<(), Refusal> {
     }
 }
 
-/// The edit is settled. What was put on the board from it and is not a person's by now goes with it.
+/// Removes the settled edit, and with it those of its notes that no person's command adopted.
 pub fn no_longer_pending(board: &mut Board, file: &str) {
     board.rest.pending_edits.retain(|edit| edit.file != file);
     forget_notes_of(board, file);

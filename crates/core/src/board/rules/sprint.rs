@@ -1,4 +1,4 @@
-//! Sprints: a stretch of the work with an end to look back from. One is open at a time; those before it are kept.
+//! Sprints: a period of work that ends with a retrospective. One is open at a time; former ones are kept.
 
 use super::prelude::*;
 
@@ -101,7 +101,7 @@ fn check_scope(board: &Board, scope: &[TaskId]) -> Result<(), Refusal> {
     scope.iter().try_for_each(|task| find(board, task).map(|_| ()))
 }
 
-/// The sprint that is open, if it is the one that is meant.
+/// The open sprint, if it has the given id.
 fn open<'b>(board: &'b Board, id: &str) -> Result<&'b Sprint, Refusal> {
     let sprint = &board.rest.sprint;
     if sprint.is_open() && sprint.id == id {
@@ -114,7 +114,7 @@ fn open<'b>(board: &'b Board, id: &str) -> Result<&'b Sprint, Refusal> {
 logged! {
     pub struct CloseSprint {
         pub id: String,
-        /// What its history comes to.
+        /// The figures computed from its history.
         #[serde(default)]
         pub metrics: BTreeMap<String, f64>,
         /// Where the retrospective will be.
@@ -197,7 +197,7 @@ impl Verb for SetSprintScope {
 }
 
 logged! {
-    /// The deadline has passed: on record before CHECKPOINT is set, and again when it is.
+    /// The deadline has passed: recorded before the CHECKPOINT switch is set, and again when it is set.
     pub struct PassDeadline {
         pub id: String,
         pub halt: DeadlineHalt,

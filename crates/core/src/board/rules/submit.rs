@@ -1,9 +1,9 @@
-//! Work is handed in only if liza itself found it clean, inside its scope, announced and validated.
+//! Submitting work: liza itself checks that it is committed, inside its scope, announced and validated.
 
 use super::checkpoint::KeepWork;
 use super::prelude::*;
 
-/// What one agent changed of the work, between the moment it got it and the next one did.
+/// What one agent changed, between its claim and the next agent's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Touched {
@@ -49,17 +49,17 @@ logged! {
 }
 
 impl Submit {
-    /// Everything but the validation: cheap, so it is asked before the command is run.
+    /// Every check except the validation: cheap, so it comes before the validation command.
     pub fn check_without_validation(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         let task = find(board, &self.task)?;
         call.check_switches(Some(&self.task))?;
         no_intent(board, &self.task)?;
-        // A late writer is told that its claim has ended, and is not accused of anything.
+        // A former holder gets the refusal that its claim has ended, not a rule breach.
         super::common::check_epoch(task, self.epoch)?;
         if matches!(task.status, Status::Draft | Status::Idle) {
             return Err(refusal!(
                 Code::Tier0SkippedState,
-                "task `{}` is {}: nobody has worked on it, so it cannot be submitted",
+                "task `{}` is {}: no agent has worked on it, so it cannot be submitted",
                 task.id,
                 task.status
             )
@@ -91,7 +91,7 @@ impl Submit {
         if self.edition.has(Edition::CONTRACT) { self.check_kind(task) } else { Ok(()) }
     }
 
-    /// Whoever worked before the checkpoint is told how to keep that work.
+    /// Explains to a coder that worked before its checkpoint how to keep that work.
     fn hint_for_checkpoint(&self, task: &Task) -> String {
         let found = &self.evidence;
         let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
@@ -131,7 +131,7 @@ impl Submit {
 }
 
 impl Submit {
-    /// Code brings tests; what is planned as something else is no code.
+    /// A code task must bring tests; a task of another kind must not change code.
     fn check_kind(&self, task: &Task) -> Result<(), Refusal> {
         let Evidence { tests, code, .. } = &self.evidence;
         let id = &task.id;
@@ -166,7 +166,7 @@ pub(super) fn tests_missing(id: &TaskId, what: String) -> Refusal {
     Refusal::new(Code::TestsMissing, what).detail("task", id.as_str())
 }
 
-/// Every path inside scope, announced, nobody else's, and changed by agents for whom it is.
+/// Every path is inside the scope, announced, owned by no other task, and changed only by agents that may change it.
 pub(super) fn check_paths(
     board: &Board,
     call: &Call,
@@ -211,7 +211,7 @@ pub(super) fn check_paths(
         .detail("paths", offending))
 }
 
-/// Why a file is not for somebody who changed it: each agent answers for its own changes, whoever hands them in.
+/// Why the role of the agent that changed this file may not change it: each agent answers for its own commits.
 fn out_of_bounds(
     board: &Board,
     call: &Call,
@@ -221,7 +221,7 @@ fn out_of_bounds(
 ) -> Option<String> {
     let by = call.by.id();
     let kept_out = |id: &AgentId| board.agent(id).is_some_and(|agent| agent.grants.keeps_out_of(path));
-    // Of whom nothing is said in particular, all of it is.
+    // A submitter that `touched` does not list counts as the author of every file.
     let own = touched.iter().find(|one| one.agent == by).is_none_or(|one| one.files.contains(file));
     if own && kept_out(&by) {
         return Some(format!("not for this role: {}", rights::place(board, &by, "paths")));
@@ -312,14 +312,14 @@ impl Verb for Submit {
             (None, None) => "it could not be run".to_owned(),
         };
         Err(refusal!(Code::ValidationRed, "validation `{}` failed: {why}", validation.command)
-            .hint(format!("read {}, mend the work and submit again; nothing was changed", validation.log))
+            .hint(format!("read {}, fix the work and submit again; nothing was changed", validation.log))
             .detail("log", validation.log.clone())
             .detail("exit", validation.exit))
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let found = &self.evidence;
-        // Whoever committed had a hand in it, whoever claimed: remembered beyond this submission.
+        // Every committer counts as an implementer, even without a claim: remembered beyond this submission.
         let committers: Vec<AgentId> = board
             .rest
             .agents

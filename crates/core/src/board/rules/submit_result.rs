@@ -1,4 +1,4 @@
-//! A result is handed in: one JSON value that was read and found valid before, from a worktree in which nothing was changed.
+//! Submitting a result: one JSON value that liza has validated, from an unchanged worktree.
 
 use super::prelude::*;
 
@@ -15,7 +15,7 @@ logged! {
     pub struct SubmitResult {
         pub task: TaskId,
         pub epoch: Option<u64>,
-        /// What the value says of itself.
+        /// The status that the result states.
         pub status: ResultStatus,
         pub summary: String,
         pub blocked_reason: Option<String>,

@@ -1,4 +1,4 @@
-//! The task branch has taken integration in, and goes on from there.
+//! Sync: the integration branch was merged into the task's branch.
 
 use super::prelude::*;
 

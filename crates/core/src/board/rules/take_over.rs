@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 logged! {
-    /// That `former` is dead was seen outside; that nobody else took the intent meanwhile is checked here.
+    /// The caller has seen that `former` is dead; this rule checks that no other process took the intent meanwhile.
     pub struct TakeOver {
         pub intent: u64,
         pub former: Process,

@@ -1,6 +1,6 @@
-//! A person takes a task's paths back, because whoever held them does not come back or holds up others.
+//! A person takes a task's paths back, because their holder does not come back or holds up others.
 //!
-//! The work stays, and so does the task. What ends is the claim: whoever still works on it is fenced by the epoch.
+//! The work stays, and so does the task. What ends is the claim: an agent that still works on it is fenced by the epoch.
 
 use super::prelude::*;
 use super::release::let_go;

@@ -1,4 +1,4 @@
-//! What sessions of agents have cost, told by their runners, and what stops new work because of it.
+//! What agent sessions have cost, as their runners report it, and the caps that stop new work.
 
 use super::prelude::*;
 
@@ -88,7 +88,7 @@ impl Verb for BeginRun {
     }
 }
 
-/// Refuses to begin what has no money left. People cost none.
+/// Refuses to start work when a cap is reached. People are not capped.
 pub fn check_caps(caps: &Caps, board: &Board, call: &Call, task: Option<&Task>) -> Result<(), Refusal> {
     let Actor::Agent { id, .. } = &call.by else { return Ok(()) };
     let Some(reached) = caps.reached(board, task, Some(id)) else { return Ok(()) };

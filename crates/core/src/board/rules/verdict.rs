@@ -1,5 +1,5 @@
 //! What all verdicts have in common: each names the commit it is about, and counts only if that is still what stands
-//! there. And the one that leaves the decision to somebody else.
+//! there. And the verdict that leaves the decision to a person or the planner.
 
 use super::block::Blocked;
 use super::prelude::*;
@@ -125,7 +125,7 @@ pub struct Judged<'a> {
     /// What changed since the reviews before.
     pub drift: &'a [Drift],
     pub red_team: bool,
-    /// What it does not name is resolved by it.
+    /// Open issues that it does not name count as resolved.
     pub resolves_the_rest: bool,
 }
 
@@ -191,7 +191,7 @@ pub fn record(head: &mut Head, body: &mut Body, call: &Call, judged: &Judged<'_>
     taken
 }
 
-/// What the coder took for granted in the checkpoint of what is judged.
+/// The assumptions in the checkpoint of the judged submission.
 pub fn made(body: &Body) -> &[Assumption] {
     current_checkpoint(body).map(|checkpoint| checkpoint.assumptions.as_slice()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The one refusal that is put on record: somebody tried to break a Tier 0 rule.
+//! The one refusal that is recorded on the board: an actor tried to break a Tier 0 rule.
 
 use super::prelude::*;
 

@@ -132,10 +132,10 @@ fn issue_is_matched_through_moves_and_rewording() {
     assert_eq!(body.issues.len(), 2);
     assert_eq!((body.issues[0].line, body.issues[1].line), (40, 70));
     assert_eq!(standings(&bench, "i1"), [(Standing::New, false), (Standing::StillPresent, false)]);
-    let told = body.rejection_feedback.clone().unwrap_or_default();
-    assert!(told.contains("[i1] must fix major t/lib.rs:40 (still there since round 1)"), "{told}");
-    assert!(told.contains("Now said as: no handling of empty lists"), "{told}");
-    assert!(!told.contains("[i2]"), "{told}");
+    let feedback = body.rejection_feedback.clone().unwrap_or_default();
+    assert!(feedback.contains("[i1] must fix major t/lib.rs:40 (still there since round 1)"), "{feedback}");
+    assert!(feedback.contains("Now said as: no handling of empty lists"), "{feedback}");
+    assert!(!feedback.contains("[i2]"), "{feedback}");
 }
 
 #[test]
@@ -404,8 +404,8 @@ fn minor_issues_twice_are_accepted_with_notes() {
     assert_eq!((result.ending, result.disagreement), (Ending::Approved, Some(Disagreement::Subjective)));
     assert_eq!(result.accepted_with_notes, ["i1", "i2"]);
     assert!(body.reviews.last().is_some_and(|review| review.accepted_with_notes));
-    let told = body.history.last().and_then(|line| line.detail.clone()).unwrap_or_default();
-    assert!(told.contains("accepted with notes (i1, i2)"), "{told}");
+    let detail = body.history.last().and_then(|line| line.detail.clone()).unwrap_or_default();
+    assert!(detail.contains("accepted with notes (i1, i2)"), "{detail}");
     assert!(body.issues.iter().all(|issue| issue.is_open()), "what was wished for stays on record");
 }
 

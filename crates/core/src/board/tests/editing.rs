@@ -56,7 +56,7 @@ fn old_and_new_values_are_on_record() {
     assert_eq!((line.changes[0].field.as_str(), &line.changes[0].old), ("done_when", &old));
     assert_eq!(line.changes[0].new, r#"["it also works at night"]"#);
     assert_eq!(outcome["changes"][0]["field"], "done_when");
-    assert_eq!(outcome["judged_anew"], false, "nobody has worked on it");
+    assert_eq!(outcome["judged_anew"], false, "no agent has worked on it");
 }
 
 #[test]

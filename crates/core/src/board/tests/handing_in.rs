@@ -174,12 +174,12 @@ fn submit_refuses_incomplete_evidence() {
     bench.claim("coder-1", "t");
     bench.ok("coder-1", bench.checkpoint("t"));
     bench.claim("coder-2", "held");
-    for (code, spoil, told) in cases {
+    for (code, spoil, phrase) in cases {
         let mut submit = bench.submit("t");
         spoil(&mut submit);
         let refusal = bench.refusal("coder-1", submit);
-        assert_eq!(refusal.code, code, "{told}");
-        assert!(refusal.message.contains(told), "{told}: {}", refusal.message);
+        assert_eq!(refusal.code, code, "{phrase}");
+        assert!(refusal.message.contains(phrase), "{phrase}: {}", refusal.message);
     }
     let mut killed = bench.submit("t");
     killed.evidence.validation.as_mut().expect("ran").exit = None;
@@ -283,7 +283,7 @@ fn a_sync_moves_the_base_only_when_it_is_clean() {
     assert_eq!(bench.task("t").body().attempts[0].base_commit, commit(1));
     bench.ok("coder-1", sync(Vec::new()));
     assert_eq!(bench.task("t").body().attempts[0].base_commit, commit(5));
-    // A sync before the checkpoint hands the worktree out anew.
+    // A sync before the checkpoint hands the worktree out again.
     let mut bench = working();
     let moved = Handout { head: commit(9), ..untouched() };
     bench.ok("coder-1", RecordSync { handout: Some(moved.clone()), ..sync(Vec::new()) });

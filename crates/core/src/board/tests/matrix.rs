@@ -458,7 +458,7 @@ fn each_switch_stops_exactly_its_listed_verbs() {
             }
         }
         let mut bench = in_state(status);
-        bench.world.switches.set.insert(pause(Some("somebody-else")));
+        bench.world.switches.set.insert(pause(Some("another-agent")));
         let what = transition(&bench, verb);
         bench.ok(by, what);
     }

@@ -93,16 +93,16 @@ fn coder_asks_reviewer_for_a_review() {
 #[test]
 fn message_kinds_are_limited_by_role() {
     use MessageKind::*;
-    let everybody = ["human", "planner-1", "coder-1", "reviewer-1", "red-1", "overseer-1"];
+    let senders = ["human", "planner-1", "coder-1", "reviewer-1", "red-1", "overseer-1"];
     for kind in MessageKind::ALL.iter().copied() {
         assert_eq!(kind.as_str().parse(), Ok(kind));
         let only: &[&str] = match kind {
             Nudge | Halt | Resume => &["human", "overseer-1"],
             ReviewFeedback | ReviewApproved => &["human", "reviewer-1", "red-1"],
             TaskAssignment => &["human", "planner-1"],
-            _ => &everybody,
+            _ => &senders,
         };
-        for from in everybody {
+        for from in senders {
             let mut bench = Bench::new();
             bench.register("planner-2", &["planner", "coder"]);
             let to = if from == "planner-1" { "role:coder" } else { "planner-2" };
@@ -458,7 +458,7 @@ fn role_message_waits_for_present_agents() {
     let mut bench = Bench::new();
     bench.ok("human", send("role:test_engineer", MessageKind::ProvideInput));
     let waits = |bench: &Bench| bench.board.is_unseen(&bench.board.rest.messages[0]);
-    assert!(waits(&bench), "nobody has the role yet");
+    assert!(waits(&bench), "no agent has the role yet");
     bench.register("test-1", &["test_engineer"]);
     bench.register("test-2", &["test_engineer"]);
     bench.ok("test-1", see(&["message-1"]));

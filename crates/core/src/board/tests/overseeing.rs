@@ -135,7 +135,7 @@ fn evidence_is_given_and_bounded() {
     }
     let mut stray = nudge;
     stray.messages[0].to = Recipient::One(agent("coder-2"));
-    assert_eq!(bench.refused("human", stray), Code::Value, "nobody else is spoken to");
+    assert_eq!(bench.refused("human", stray), Code::Value, "an intervention writes to no other recipient");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn token_is_valid_for_its_incarnation_only() {
     for credentials in [shows("coder-9", "first"), shows("coder-9", ""), shows("stranger", "first")] {
         let refusal = bench.board.identify(&credentials).expect_err("a stranger");
         assert_eq!(refusal.code, Code::Identity);
-        assert!(!refusal.message.contains("first"), "a token was told: {}", refusal.message);
+        assert!(!refusal.message.contains("first"), "the message shows a token: {}", refusal.message);
     }
     let second = bench.board.identify(&shows("coder-9", "second")).expect("known");
     assert_eq!(second.incarnation(), 2);
@@ -173,7 +173,7 @@ fn process_below_a_runner_is_its_agent() {
         Descent { orphan: true, ..descent(vec![process(1)]) },
     ] {
         let nothing = Credentials::Descendant { of: of.clone(), shown: Box::new(Credentials::Human) };
-        assert_eq!(bench.board.identify(&nothing).expect_err("nobody").code, Code::Identity);
+        assert_eq!(bench.board.identify(&nothing).expect_err("refused").code, Code::Identity);
         let token = Credentials::Descendant { of, shown: Box::new(shows("reviewer-8", "other")) };
         assert!(bench.board.identify(&token).is_ok());
     }
@@ -186,7 +186,7 @@ fn process_below_a_runner_is_its_agent() {
     let lowered = Mark { locks: 5, ..Mark::of(&process(40)) };
     for mark in [mark, lowered, Mark::of_gate(1, 2)] {
         for shown in [Credentials::Human, shows("reviewer-8", "other")] {
-            let refused = bench.board.identify(&marked(mark, shown)).expect_err("nobody");
+            let refused = bench.board.identify(&marked(mark, shown)).expect_err("refused");
             assert_eq!(refused.code, Code::Identity);
         }
     }

@@ -252,7 +252,7 @@ fn a_handoff_to_another_role_and_back() {
         (bench.task("t").role.clone(), bench.task("t").body().planned_role.clone()),
         (role("coder"), None)
     );
-    let told: Vec<_> = bench
+    let handoffs: Vec<_> = bench
         .task("t")
         .body()
         .history
@@ -260,7 +260,7 @@ fn a_handoff_to_another_role_and_back() {
         .filter(|line| line.event == crate::board::history::Event::HandedOff)
         .filter_map(|line| line.detail.clone())
         .collect();
-    assert!(told[0].starts_with("from coder to test_engineer:"), "{told:?}");
+    assert!(handoffs[0].starts_with("from coder to test_engineer:"), "{handoffs:?}");
     bench.hand_in("coder-1", "t");
     bench.register("tester-1", &["test_engineer", "code_reviewer"]);
     assert_eq!(bench.refused("tester-1", bench.start_review("t")), Code::Tier0SelfApproval);

@@ -251,10 +251,10 @@ fn hint_names_no_denied_operation() {
         bench.refusal(ACTOR, claim).hint.expect("a hint")
     };
     assert!(hint(&[Operation::Work]).contains("`liza note`"));
-    let told = hint(&[Operation::Work, Operation::Report]);
-    assert!(told.contains("liza message send --to human") && !told.contains("liza note"), "{told}");
-    let told = hint(Operation::ALL);
-    assert!(told.contains("liza task block") && !told.contains("liza message"), "{told}");
+    let shown = hint(&[Operation::Work, Operation::Report]);
+    assert!(shown.contains("liza message send --to human") && !shown.contains("liza note"), "{shown}");
+    let shown = hint(Operation::ALL);
+    assert!(shown.contains("liza task block") && !shown.contains("liza message"), "{shown}");
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn planner_adds_tasks_for_granted_roles() {
     }
     let refusal = for_role(&mut bench, ACTOR, "overseer").expect_err("not by default");
     assert!(of_the_registry(&refusal) && refusal.message.contains("roles.planner.may_spawn"), "{refusal}");
-    assert!(for_role(&mut bench, "human", "overseer").is_ok(), "people plan for everybody");
+    assert!(for_role(&mut bench, "human", "overseer").is_ok(), "people plan for all roles");
     let only = Grants { may_spawn: Some(vec![role("red_team")]), ..Grants::default() };
     register(&mut bench, &["planner"], only);
     assert!(for_role(&mut bench, ACTOR, "red_team").is_ok());

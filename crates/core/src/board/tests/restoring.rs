@@ -143,7 +143,7 @@ fn restore_refuses_invalid_requests() {
     wrong.config = Some(config);
     assert_eq!(bench.refused("human", wrong), Code::EditRefused);
     let mut wrong = good.clone();
-    wrong.tasks[0].text.id = id("nobody");
+    wrong.tasks[0].text.id = id("missing");
     assert_eq!(bench.refused("human", wrong), Code::UnknownTask);
     bench.ok("human", good);
 }

@@ -47,7 +47,7 @@ fn committing_reviewer_stays_an_implementer() {
     bench.claim("coder-1", "t");
     bench.ok("coder-1", bench.checkpoint("t"));
     let mut submit = bench.submit("t");
-    submit.evidence.authors = vec!["Somebody".to_owned(), "REVIEWER-1".to_owned()];
+    submit.evidence.authors = vec!["Stranger".to_owned(), "REVIEWER-1".to_owned()];
     bench.ok("coder-1", submit);
     assert_eq!(bench.refused("reviewer-1", bench.start_review("t")), Code::Tier0SelfApproval);
     bench.ok("reviewer-2", bench.start_review("t"));
@@ -232,7 +232,7 @@ fn third_rejection_in_a_row_blocks_the_task() {
 
 #[test]
 fn limits_of_cycles_and_iterations_at_their_edge() {
-    for (cycles, iterations, told) in [(2, 9, "Max review cycles (2)"), (9, 2, "Max iterations (2)")] {
+    for (cycles, iterations, phrase) in [(2, 9, "Max review cycles (2)"), (9, 2, "Max iterations (2)")] {
         let mut bench = Bench::with_config(|config| {
             config.max_review_cycles = cycles;
             config.max_coder_iterations = iterations;
@@ -241,7 +241,7 @@ fn limits_of_cycles_and_iterations_at_their_edge() {
         assert_eq!(bench.rejected("coder-1", "t", REASONS[0])["status"], "REJECTED");
         let outcome = bench.rejected("coder-1", "t", REASONS[1]);
         assert_eq!(outcome["status"], "BLOCKED");
-        assert!(outcome["blocked_reason"].to_string().contains(told), "{outcome}");
+        assert!(outcome["blocked_reason"].to_string().contains(phrase), "{outcome}");
     }
 }
 

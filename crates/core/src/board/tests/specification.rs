@@ -73,6 +73,6 @@ fn rules_match_the_documented_transitions() {
         let shown = made.contains(&(verb.clone(), from.clone()));
         let scene =
             elsewhere.contains(&(verb.as_str(), from.as_str())) || from == "–" || !commands.contains(verb);
-        assert!(shown || scene, "the table says {verb} from {from}, but nobody may");
+        assert!(shown || scene, "the table says {verb} from {from}, but no actor may");
     }
 }

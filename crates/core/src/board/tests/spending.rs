@@ -29,7 +29,7 @@ fn session_cost_is_summed_for_task_agent_board() {
     assert_eq!(bench.task("a").body().spent.tokens(), 11);
     assert_eq!(bench.task("a").body().spent_rounds.len(), 1);
     assert_eq!(rest.agents[&agent("coder-1")].spent.tokens(), 11);
-    // It stays with the agent when that is registered anew.
+    // The cost stays with the agent when it is registered again.
     bench.register("coder-1", &["coder"]);
     assert_eq!(bench.board.rest.agents[&agent("coder-1")].spent.tokens(), 11);
     assert_eq!(bench.refused("human", used(None, 1, 0.0)), Code::Identity);
