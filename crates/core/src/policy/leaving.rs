@@ -8,11 +8,11 @@ use super::prelude::*;
 pub enum Claimed {
     Submitted,
     Blocked,
-    /// Handed off or released: it is free for somebody to go on with.
+    /// Handed off or released: another agent may continue it.
     LetGo,
     /// The task was closed meanwhile.
     Ended,
-    /// Somebody else holds it now.
+    /// Another agent holds it now.
     Lost,
     /// It is still this agent's to finish.
     Unfinished,
@@ -43,7 +43,7 @@ pub enum Reviewed {
     Counted,
     Rejected,
     Blocked,
-    /// Somebody else decides, or nobody any more.
+    /// Another reviewer decides, or no verdict is needed any more.
     Lost,
     Unfinished,
 }

@@ -139,8 +139,8 @@ fn lacking(task: &NewTask, spec_found: bool, around: &Around) -> Vec<Finding> {
     let severity = refused_if(around.finalize);
     let mut found = Vec::new();
     if task.done_when.is_empty() {
-        let message = format!("{} has no done_when: nobody could tell when it is finished", task.id);
-        let hint = "say what somebody else can check: a command and what it prints, a number, a refusal";
+        let message = format!("{} has no done_when: no reviewer could check whether it is finished", task.id);
+        let hint = "say what a reviewer can check: a command and what it prints, a number, a refusal";
         found.push(Finding::of(severity, "criteria_missing", &task.id, message, hint));
     }
     if !spec_found {
@@ -164,7 +164,7 @@ fn vague(task: &NewTask) -> Vec<Finding> {
     each.filter(|(_, weighed)| weighed.is_vague())
         .map(|(criterion, weighed)| {
             let why = match weighed.empty.first() {
-                Some(word) => format!("`{word}` means something else to everybody"),
+                Some(word) => format!("`{word}` means something else to each reader"),
                 None => "it names nothing that could be run, read or counted".to_owned(),
             };
             let message = format!("{}: the criterion {} cannot be checked: {why}", task.id, quoted(criterion));

@@ -207,8 +207,8 @@ impl ProviderEntry {
         self.command.first().and_then(|words| words.as_slice().first()).map_or("", String::as_str)
     }
 
-    /// How this kind of tools is denied, if it can be. Whoever names a command of his own says in it where the arguments
-    /// go that decide what an agent may do; one that does not is not told.
+    /// How this kind of tools is denied, if it can be. A command from liza.yaml marks where the arguments go that restrict
+    /// the agent; a command without that mark gets none of them.
     pub fn denial(&self, class: ToolClass) -> Option<&Denial> {
         let denials = self.deny.as_ref().filter(|_| self.is_told_permissions())?;
         let denial = match class {

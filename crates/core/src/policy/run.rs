@@ -31,7 +31,7 @@ pub struct Team {
     pub resting: BTreeSet<AgentId>,
     /// Occasions the planner was woken for already.
     pub handled: BTreeSet<String>,
-    /// Tasks for which somebody was started again and again and nothing came of it, and what was said last.
+    /// Tasks for which agents were started again and again without a result, and what the last one said.
     pub futile: BTreeMap<TaskId, String>,
     pub window: usize,
     /// Roles that a person plays.
@@ -112,7 +112,7 @@ pub enum CauseKind {
     Dependency,
     /// A cap is used up; only a person may raise it.
     Spend,
-    /// Somebody outside of this team is at it.
+    /// An agent outside of this team works on it.
     Elsewhere,
     /// It goes on by itself when a time has passed.
     Later,
@@ -124,7 +124,7 @@ pub enum State {
     Complete,
     /// Nothing moves now, but something will by itself: another's lease, a reservation.
     Waiting(Vec<Cause>),
-    /// Nothing will move unless somebody does something.
+    /// No task can proceed without a person.
     Stuck(Vec<Cause>),
 }
 
@@ -240,7 +240,7 @@ impl<'a> Round<'a> {
                             && check_reviewable(self.board, &call, task).is_ok()
                             && self.is_affordable(seat, Some(task)))
             };
-            // Whoever took a review and died with it gets it back.
+            // A reviewer that claimed a review and died gets the review back.
             let own =
                 |seat: &&Seat| task.review_lease.as_ref().is_some_and(|lease| lease.agent == seat.agent);
             let judges = || self.team.playing(&role);
@@ -253,7 +253,7 @@ impl<'a> Round<'a> {
 
     fn begin_tasks(&mut self) {
         let candidates = sorted(self.board, is_claimable);
-        // First what somebody of the team has begun, then the rest.
+        // First the tasks that an agent of the team has begun, then the rest.
         let of_team = |task: &&Task| task.assigned_to.as_ref().is_some_and(|agent| self.team.has(agent));
         let (begun, fresh): (Vec<&Task>, Vec<&Task>) = candidates.into_iter().partition(of_team);
         for task in begun.into_iter().chain(fresh) {
@@ -288,7 +288,7 @@ impl<'a> Round<'a> {
         if call.check_switches(Some(&task.id)).is_err() || !self.is_affordable(seat, Some(task)) {
             return false;
         }
-        // Nobody runs this seat: what it holds on record, it holds no more once it is started anew.
+        // No agent runs in this seat: what it holds on record, it no longer holds once it is started again.
         is_own_work(seat, task) || check_claimable(self.board, &call, task).is_ok()
     }
 
@@ -323,7 +323,7 @@ impl<'a> Round<'a> {
         }
         let is_open = |task: &&Task| !task.status.is_terminal() && team.is_about(task);
         let open: Vec<&Task> = board.tasks.iter().filter(is_open).collect();
-        // A planner could still plan more; nobody else is waited for when there is nothing to do.
+        // A planner could still plan more; the run waits for no other agent when there is nothing to do.
         let planner_rests = team.playing(&Role::planner()).any(|seat| team.resting.contains(&seat.agent));
         if open.is_empty() && !planner_rests {
             return self.nothing_open();
@@ -396,7 +396,7 @@ impl<'a> Round<'a> {
         }
         if task.status == Status::Draft {
             let hint = format!("`liza task finalize {id}`");
-            return Cause::person("it is a draft that nobody finalized", hint);
+            return Cause::person("it is a draft that is not finalized yet", hint);
         }
         let is_for_it = |subject: &String| subject.eq_ignore_ascii_case(id.as_str());
         let mut switches = self.world.switches.set.iter();
@@ -408,7 +408,7 @@ impl<'a> Round<'a> {
         let waits_for_merge = task.status == Status::Approved && task.judged_by().is_none();
         if waits_for_merge && mergers.peek().is_some() && mergers.all(|seat| !may_merge(board, &seat.agent)) {
             let why = format!(
-                "it is approved, and the role registry (liza.yaml, roles.{role}.deny/allow) lets nobody of the team merge"
+                "it is approved, and the role registry (liza.yaml, roles.{role}.deny/allow) lets no agent of the team merge"
             );
             return Cause::person(why, format!("`liza merge {id}`, or change the registry and run again"));
         }
@@ -446,7 +446,7 @@ impl<'a> Round<'a> {
                 || team.out.contains_key(agent)
                 || team.caps.reached(board, None, Some(agent)).is_some())
             && board.agent(agent).is_some_and(|agent| agent.is_active())
-            // Where nobody may spend anything on it, time does not help.
+            // Where the cap of the task is used up, waiting does not help.
             && used_up.is_none()
         {
             let why = format!("it is reserved for {agent} until {}", until.at);
@@ -526,7 +526,7 @@ impl<'a> Round<'a> {
             && !self.team.playing(&role).any(may)
     }
 
-    /// Nobody of the role may spend anything on this: the cap that is used up.
+    /// The cap that is used up, so that no agent of the role may spend anything on this.
     fn used_up(&self, role: &Role, task: Option<&Task>) -> Option<Cause> {
         let reached = |seat: &Seat| self.team.caps.reached(self.board, task, Some(&seat.agent));
         let reached = self.team.playing(role).map(reached).collect::<Option<Vec<_>>>()?.into_iter().next()?;
@@ -535,7 +535,7 @@ impl<'a> Round<'a> {
         Some(Cause::new(CauseKind::Spend, why, hint))
     }
 
-    /// Whoever is run by another process and could take this now.
+    /// An agent that another process runs and that could claim this now.
     fn taker_elsewhere(&self, task: &Task, role: &Role) -> Option<&'a AgentId> {
         let could = |seat: &&Seat| {
             let call = self.call(&seat.agent);
@@ -605,19 +605,19 @@ fn nothing_planned(team: &Team) -> Cause {
     Cause::new(CauseKind::MissingRole, format!("there are no tasks, and {why}"), hint)
 }
 
-/// Whether the role registry lets it; whoever is not registered yet is told then.
+/// Whether the role registry lets the agent merge; an agent not registered yet gets its grants when it registers.
 fn may_merge(board: &Board, agent: &AgentId) -> bool {
     board.agent(agent).is_none_or(|agent| !agent.grants.denied.contains(&Operation::Merge))
 }
 
-/// Why nobody of the team can play a role; nothing if somebody can.
+/// Why no agent of the team can play a role; nothing if one can.
 fn missing_role(team: &Team, role: &Role) -> Option<String> {
     let stopped = |Seat { agent, .. }: &Seat| Some(format!("{agent} has stopped ({})", team.out.get(agent)?));
     let stopped = team.playing(role).map(stopped).collect::<Option<Vec<_>>>()?;
     Some(if stopped.is_empty() { format!("the team has no {role}") } else { stopped.join("; ") })
 }
 
-/// Where to read why everybody of a role has stopped.
+/// Where to read why all agents of a role have stopped.
 fn last_words(team: &Team, role: &Role) -> Option<String> {
     let logs = team.playing(role).filter_map(|seat| team.logs.get(&seat.agent));
     let logs: Vec<&str> = logs.map(String::as_str).collect();

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// Whether somebody may begin or take over the work, as far as its state goes.
+/// Whether an agent may claim or take over the task, as far as its state goes.
 pub fn is_claimable(task: &Task) -> bool {
     matches!(task.status, Status::Idle | Status::Rejected | Status::IntegrationFailed | Status::Working)
 }

@@ -27,7 +27,7 @@ fn one_of_them() -> u32 {
     1
 }
 
-/// A team for those who named none; with as many reviewers as an approval takes, and with somebody of the red team where the
+/// The team where liza.yaml names none; with as many reviewers as an approval takes, and with a red team agent where the
 /// project gives it a turn.
 pub fn default_team(red_team: bool, reviewers: u32) -> Vec<TeamMember> {
     let member = |role: Role, count: u32| TeamMember { role, count, provider: None };

@@ -52,7 +52,7 @@ impl Trigger {
                 "read the findings: `liza result show ID`; plan what settles them: `liza plan FILE`"
             }
             Self::Blocked => "answer it: `liza task unblock ID --answer …`, or cut it anew",
-            Self::IntegrationFailed => "a coder repairs it; see that somebody does, or cut it anew",
+            Self::IntegrationFailed => "make sure that a coder fixes it, or split or replan it",
             Self::ImmediateDiscovery => "plan it in, then `liza inbox --done ID`",
             Self::Message => "read it: `liza message inbox`; answer with `liza message reply ID --body …`",
             Self::AnswerOverdue => "answer it: `liza message reply ID --body …`",

@@ -1,6 +1,6 @@
 //! The tasks as a work graph: nodes, what they take and make, and how many of them passed.
 //!
-//! A replaced task is no node: those that replaced it are, and whoever waited for it waits for them. Tasks in the archive
+//! A replaced task is no node: its replacements are, and tasks that waited for it wait for them. Tasks in the archive
 //! are nodes like the others, for the graph does not shrink when the board is tidied up.
 
 use serde_json::{Map, Value};

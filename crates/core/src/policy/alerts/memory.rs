@@ -1,4 +1,4 @@
-//! Which occurrences have been told. Disposable: whoever loses it hears some things twice.
+//! Which occurrences have been reported. Disposable: without it, the watcher reports some things twice.
 
 use super::alert::*;
 use crate::policy::prelude::*;
@@ -8,7 +8,7 @@ const HALTED: &str = "halted ";
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Memory {
     told: BTreeSet<String>,
-    /// When everybody was last seen halted by a switch.
+    /// When a switch was last seen to halt all agents.
     halted: Option<Wall>,
 }
 
@@ -26,8 +26,8 @@ impl Memory {
         self.told.iter().fold(halted, |text, key| text + key + "\n")
     }
 
-    /// The alerts of the report that have not been told yet, remembered as told. What no longer holds is forgotten, so that
-    /// it is told when it comes again.
+    /// The alerts that have not been reported yet, remembered as reported. What no longer holds is forgotten, so that it is
+    /// reported when it comes again.
     pub fn news(&mut self, report: &Report) -> Vec<Alert> {
         let holds: BTreeSet<&str> = report.alerts.iter().map(|alert| alert.key.as_str()).collect();
         self.told.retain(|key| {
@@ -41,7 +41,7 @@ impl Memory {
         self.told.iter().any(|key| kind_of(key) == Some(kind))
     }
 
-    /// Notes that everybody is halted now; to the minute, so that it is not written all the time.
+    /// Notes that all agents are halted now; to the minute, so that the file is not written all the time.
     pub fn note_halt(&mut self, now: Wall) {
         if self.halted.is_none_or(|at| !(0..60).contains(&now.since(at))) {
             self.halted = Some(now);

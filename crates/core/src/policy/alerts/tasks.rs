@@ -13,10 +13,10 @@ fn in_state<'a>(s: &Situation<'a>, status: Status) -> impl Iterator<Item = &'a T
 }
 
 fn holder(task: &Task) -> &str {
-    task.assigned_to.as_ref().map_or("nobody", AgentId::as_str)
+    task.assigned_to.as_ref().map_or("no agent", AgentId::as_str)
 }
 
-/// A claim or a review whose holder let its time pass, left, or came back as somebody else.
+/// A claim or a review whose holder let its time pass, left, or registered again (a new incarnation).
 pub fn lease_expired(s: &Situation, report: &mut Report) {
     for task in open(s) {
         let (what, lease) = match task.status {
@@ -45,7 +45,7 @@ pub fn lease_expired(s: &Situation, report: &mut Report) {
 fn over_for(s: &Situation, lease: &Lease, report: &mut Report) -> Option<u64> {
     let grace = s.board.config().heartbeat_seconds.saturating_mul(LEASE_GRACE_HEARTBEATS);
     if lease_over(s.board, lease, s.now) && !lease.ran_out(s.now) {
-        // Registered anew: that one has its grace to take the task up again. Retired: nobody will.
+        // An agent that registered again has its grace to take the task up again; a retired one never will.
         let agent = s.board.agent(&lease.agent).filter(|agent| agent.is_active());
         return report.due(agent.map_or(grace, |agent| s.age(agent.registered_at)), grace);
     }
@@ -88,7 +88,7 @@ pub fn orphaned_rejected(s: &Situation, report: &mut Report) {
         }
         let whom = holder(task);
         let why = if gone { "is gone" } else { "did not take it up again in time" };
-        let text = format!("{} was rejected and {whom} {why}; nobody works on the feedback", task.id);
+        let text = format!("{} was rejected and {whom} {why}; no agent works on the feedback", task.id);
         let hint = format!("any {} may take it: `liza next --role {}`", task.role, task.role);
         report.tell(Alert::new(Kind::OrphanedRejected, &task.id, entered(task), text, hint));
     }
@@ -140,7 +140,7 @@ pub fn near_limit(s: &Situation, report: &mut Report) {
             let whose = holder(task);
             let text = format!("{id} has used {count} of {limit} {what}; at the limit it is blocked");
             let hint = format!(
-                "`liza task show {id} --feedback`; help with `liza note … --task {id}`, or cut it anew"
+                "`liza task show {id} --feedback`; help with `liza note … --task {id}`, or split or replan it"
             );
             let occurrence = format!("{what}:{whose}:{}:{reached}:{limit}", body.attempts.len());
             report.tell(Alert::new(Kind::NearLimit, id, occurrence, text, hint));

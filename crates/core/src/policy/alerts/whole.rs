@@ -34,7 +34,7 @@ pub fn immediate_discovery(s: &Situation, report: &mut Report) {
     }
 }
 
-/// While everybody is halted nobody answers, and nobody is blamed for it.
+/// While all agents are halted, no agent can answer, and no answer counts as overdue.
 pub fn answer_overdue(s: &Situation, report: &mut Report) {
     if s.world.switches.global().is_some() {
         return;
@@ -42,7 +42,7 @@ pub fn answer_overdue(s: &Situation, report: &mut Report) {
     for message in s.board.rest.messages.iter().filter(|message| message.is_unanswered()) {
         let Some(due) = message.respond_by else { continue };
         if !message.is_overdue(s.now.wall) {
-            // Late is whoever has not answered when the second is over.
+            // An answer is late when that second is over.
             report.look_again_in(u64::try_from(due.since(s.now.wall)).unwrap_or(0) + 1);
             continue;
         }
@@ -62,7 +62,7 @@ pub fn approval_rate(s: &Situation, report: &mut Report) {
         return;
     }
     let text = format!(
-        "{approvals} of {all} verdicts are approvals: the work is very good, or nobody looks closely"
+        "{approvals} of {all} verdicts are approvals: the work is very good, or the reviewers do not look closely"
     );
     let hint = "read a merged change yourself: `liza log -n 20`, then `liza task show TASK`";
     report.tell(Alert::new(Kind::ApprovalRate, "reviews", "", text, hint));

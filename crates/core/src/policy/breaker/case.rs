@@ -46,8 +46,8 @@ impl<'a> Case<'a> {
         self.anomalies(kinds).filter_map(|anomaly| Some(of_anomaly(anomaly, &words(anomaly)?))).collect()
     }
 
-    /// The same, of tasks that somebody has worked on: whoever reports trouble with work that nobody has begun guesses. A
-    /// person may know.
+    /// The same, of tasks that an agent has claimed at least once: an agent that reports trouble with work not begun yet only
+    /// guesses. A person may know.
     pub fn said_at_work(&self, kinds: &'a [AnomalyKind], detail: &str) -> Vec<TripEvidence> {
         let mut said = self.said(kinds, detail);
         said.retain(|record| {

@@ -3,7 +3,7 @@
 use super::{case::Case, case::of_entry, story::Story};
 use crate::policy::prelude::*;
 
-/// The last time it was blocked, whoever did it.
+/// The last time the task was blocked, by any agent or person.
 fn blocked(task: &Task) -> Option<TripEvidence> {
     let entry = task.body().history.iter().rev().find(|entry| entry.to == Some(Status::Blocked))?;
     let mut record = of_entry(task, entry);

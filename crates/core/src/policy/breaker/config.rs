@@ -6,7 +6,7 @@ settings! {
     pub struct BreakerConfig {
         pub enabled: bool = true,
         /// What happened longer ago counts no more, nor what happened before the sprint began. A day: a team that works round the
-        /// clock meets everything that matters within one, and a story of last week was told last week.
+        /// clock meets everything that matters within one, and what happened last week was reported last week.
         pub window_hours: u32 = 24,
         /// `retry_cluster`: so many tasks on which agents retry against the same error. Three: two may be neighbours in the code.
         pub retry_tasks: u32 = 3,
@@ -39,7 +39,7 @@ settings! {
         pub crash_tasks: u32 = 2,
         pub crash_seconds: u32 = 300,
         /// `same_failure`: so many tasks whose gates are red or whose merges fail for the same reason; a warning, if rejections that
-        /// nobody has mended yet make up the number.
+        /// are not fixed yet make up the number.
         pub failure_tasks: u32 = 3,
         /// What is done about a pattern, where that is not the default.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -61,8 +61,8 @@ pub enum Choice {
 impl BreakerConfig {
     /// What is done about a pattern; nothing, if it is not looked for.
     ///
-    /// A checkpoint costs a person's time and loses no work, so it is the rule. Debt and workarounds waste nothing while nobody
-    /// looks: a warning will do. Nothing ends running agents (`halt`) unless a person says so here.
+    /// The CHECKPOINT switch costs a person's time and loses no work, so it is the rule. Debt and workarounds waste nothing
+    /// until a person looks: a warning will do. Nothing ends running agents (`halt`) unless a person says so here.
     /// So it will about rejections for one reason (`mild`): they are how a team learns.
     pub fn response(&self, pattern: Pattern, mild: bool) -> Option<Response> {
         let default = match pattern {

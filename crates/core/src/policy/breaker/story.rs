@@ -5,7 +5,7 @@ use crate::policy::prelude::*;
 
 /// How much evidence a trip carries; the board and the log have the rest.
 const EVIDENCE_KEPT: usize = 20;
-/// Of several records, so many of the latest are compared with each other; whoever looks is told of the others.
+/// Of several records, so many of the latest are compared with each other; the trip says how many were left out.
 const COMPARED: usize = 200;
 const KEY_CHARS: usize = 120;
 
@@ -75,7 +75,7 @@ impl Story {
         self
     }
 
-    /// There were more records than are compared: nobody is to think that they were looked at.
+    /// Says in the trip how many records were not compared.
     pub fn without(mut self, left_out: usize) -> Self {
         if left_out > 0 {
             self.summary.push_str(&format!(" ({} not looked at)", plural(left_out, "older record")));

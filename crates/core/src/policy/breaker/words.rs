@@ -21,7 +21,7 @@ pub fn meaning(pattern: Pattern) -> &'static str {
             "Several tasks need something that one specification does not say, or says in two ways. Agents that go on will guess, each in its own way."
         }
         Pattern::ExternalOutage => {
-            "Several agents report that the same service does not work. Whoever goes on fails for a reason that no task can mend."
+            "Several agents report that the same service does not work. Agents that go on fail for a reason that no task can fix."
         }
         Pattern::PlanningChurn => {
             "Tasks are cut anew instead of done. The goal, or how it was divided, is probably not clear enough to work on."
@@ -33,7 +33,7 @@ pub fn meaning(pattern: Pattern) -> &'static str {
             "The commands of several agents end badly one after the other, on different tasks. What they share is broken: the provider, its key, the network, the disk."
         }
         Pattern::SameFailure => {
-            "Work on different tasks is rejected, or its gates are red, for the same reason, and nobody has mended it yet. Liza saw this itself. The reason is probably not in any of the tasks."
+            "Work on different tasks is rejected, or its gates are red, for the same reason, and it is not fixed yet. Liza saw this itself. The reason is probably not in any of the tasks."
         }
     }
 }
@@ -54,7 +54,7 @@ pub fn threshold(pattern: Pattern) -> &'static str {
     }
 }
 
-/// What a person can decide, each with what to type. Nothing in it is anybody's words.
+/// What a person can decide, each with what to type. It repeats no text of agents.
 pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
     let id = &trip.id;
     // What has reached its end, or is archived, is not to be decided about.
@@ -70,7 +70,7 @@ pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
             "mend the cause in a task of its own: `liza task add --title … --spec … --done … --in … --finalize`".to_owned()
         }
         Pattern::SpecGapCluster => {
-            "mend the specification, then tell everybody: `liza spec-change … --spec FILE`".to_owned()
+            "fix the specification, then announce the change: `liza spec-change … --spec FILE`".to_owned()
         }
         Pattern::AssumptionCascade => {
             format!("tell the planner what is so: `liza note …{about}`, and look through what else rests on it")
@@ -95,7 +95,7 @@ pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
 
 /// What stands in the switch that a trip sets; it begins with the trip's name.
 pub fn reason(trip: &Trip) -> String {
-    // Part of it is somebody's words, and whoever looks into the file has a terminal.
+    // Part of it is text of agents, and people read the file on a terminal.
     let summary = shown_line(&trip.summary);
     let (id, pattern, summary) = (&trip.id, trip.pattern.as_str(), clipped(&summary, 200));
     format!(

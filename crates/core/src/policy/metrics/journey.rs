@@ -1,4 +1,4 @@
-//! The way of one task through its states, as its history tells it: how long it waited and how long somebody was at it.
+//! The way of one task through its states, as its history records it: how long it waited and how long agents worked on it.
 //!
 //! A history may have holes (a migrated task, a revision that was brought back) and clocks go back. What was not seen from
 //! its beginning to its end is not measured, and a span that ends before it begins counts as nothing.
@@ -12,7 +12,7 @@ pub struct Journey {
     pub lead: Option<u64>,
     /// It could be claimed, until it was.
     pub claim_waits: Vec<u64>,
-    /// It was handed in, until somebody took the review.
+    /// From the submit until a reviewer claimed the review.
     pub review_waits: Vec<u64>,
     /// It was approved, until it was merged.
     pub merge_waits: Vec<u64>,
@@ -151,7 +151,7 @@ impl Walk {
     fn leave(&mut self, from: Status, since: Wall, to: Status, line: &HistoryEntry) {
         let took = self.part(since, line.time);
         match (from, to) {
-            // Nobody knows when the former holder ceased to work.
+            // The history does not say when the former holder stopped working.
             (Status::Working, Status::Working) => {}
             (Status::Working, _) => self.found.work.extend(took),
             (Status::Idle | Status::Rejected | Status::IntegrationFailed, Status::Working) => {

@@ -1,4 +1,4 @@
-//! WHAT IT CAME TO: figures computed from the histories of tasks. Nobody reports them and nobody can embellish them.
+//! METRICS: figures computed from the histories of tasks. No agent reports them, so no agent can embellish them.
 
 mod goal;
 mod journey;
@@ -192,7 +192,7 @@ pub fn metrics(asked: &Asked) -> Metrics {
     }
     found.spent.planning.add(&asked.planning);
     found.spent.total.add(&asked.planning);
-    // A session may end after its task did, and after the task was archived: then it is nobody's and was paid all the same.
+    // A session may end after its task was archived: it belongs to no task then, and its tokens were paid all the same.
     let mut everything = Amount::default();
     everything.add(&asked.everything);
     if everything.tokens > found.spent.total.tokens {

@@ -16,7 +16,7 @@ settings! {
         /// What a session may use where its role has no limit of its own; 0 means no limit.
         #[serde(deserialize_with = "whole")]
         pub max_tokens: u64 = 150_000,
-        /// Below so many tokens nobody is warned by `max_tokens`.
+        /// Below so many tokens `max_tokens` warns no agent.
         #[serde(deserialize_with = "whole")]
         pub token_warning_threshold: u64 = 100_000,
         /// How long a session may last where its role has no limit of its own; 0 means no limit.
@@ -66,8 +66,8 @@ impl OverseerConfig {
         within("snapshot_history_size", self.snapshot_history_size, &RINGS)?;
         if !(2..=self.snapshot_history_size).contains(&self.loop_detection_window) {
             return Err(format!(
-                "`overseer.loop_detection_window` is {}; it has to be from 2 to `snapshot_history_size`, {}: nobody sees \
-                 further back than is remembered",
+                "`overseer.loop_detection_window` is {}; it has to be from 2 to `snapshot_history_size`, {}: the \
+                 detectors see no further back than the history",
                 self.loop_detection_window, self.snapshot_history_size
             ));
         }

@@ -140,17 +140,21 @@ impl<'p> Account<'p> {
             if critical && detection.suggested == Action::Halt {
                 return self.stop(detection);
             }
-            // Said again it would only use up the nudges; and nobody has to be asked about what ends by itself.
-            let told = self.told_about(behaviour).any(|one| one.severity >= detection.severity);
-            return if told { None } else { self.nudge(detection).filter(|action| *action == Action::Nudge) };
+            // A second nudge would only use up the nudges, and no person has to decide about a session that ends by itself.
+            let nudged = self.told_about(behaviour).any(|one| one.severity >= detection.severity);
+            return if nudged {
+                None
+            } else {
+                self.nudge(detection).filter(|action| *action == Action::Nudge)
+            };
         }
         if !critical && detection.suggested == Action::Nudge {
             return self.nudge(detection);
         }
         // Where a person is asked in the end, one word to the session is enough; a halt needs one about what still goes on.
         let asks = detection.suggested == Action::Escalate;
-        let told = self.told_about(behaviour).next().map(|one| one.time);
-        match told.filter(|time| asks || self.within(*time, self.episode_seconds())) {
+        let nudged = self.told_about(behaviour).next().map(|one| one.time);
+        match nudged.filter(|time| asks || self.within(*time, self.episode_seconds())) {
             None => self.nudge(detection),
             Some(time) if self.within(time, self.config.patience_seconds()) => None,
             Some(_) => self.stop(detection),

@@ -77,7 +77,7 @@ pub struct AgentSnapshot {
     #[serde(default)]
     pub no_wall_limit: bool,
     /// Seconds of the session since there was a sign of it. The ring reckons it, since it may be longer ago than the ring
-    /// remembers; whoever takes a snapshot writes 0.
+    /// remembers; a new snapshot has 0 here.
     #[serde(default)]
     pub still_seconds: u64,
     /// The fewest processes it had so far: some providers are two or three by themselves. Likewise.
@@ -102,7 +102,7 @@ pub struct Episode {
     pub unseen: usize,
 }
 
-/// Somebody who waits for an answer still turns over now and then; below so many milliseconds of processor time in a
+/// An agent that waits for an answer still uses the processor now and then; below so many milliseconds of processor time in a
 /// second of the session that is all it is.
 const IDLE_MS_PER_SECOND: u64 = 5;
 

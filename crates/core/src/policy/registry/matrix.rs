@@ -69,7 +69,7 @@ fn cell(role: &Role, allowed: bool, by: Held, note: impl Into<String>) -> Cell {
 }
 
 fn on_board(registry: Registry<'_>, role: &Role, operation: Operation) -> Cell {
-    // What nobody is denied.
+    // Operations that no role is denied.
     let own = if operation == Operation::Stop { "only what it holds or reviews" } else { "" };
     if !allowed_by_rules(role, operation) {
         return cell(role, false, Held::Rule, own);

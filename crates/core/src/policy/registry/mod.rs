@@ -1,4 +1,4 @@
-//! The role registry: what `roles` in liza.yaml, or nobody, says that a role may do, and what becomes of it: grants on the
+//! The role registry: what a role may do, from `roles` in liza.yaml or by default, and what becomes of it: grants on the
 //! board, and tools that an agent command is started without.
 
 mod matrix;
@@ -70,7 +70,7 @@ impl<'c> Registry<'c> {
         self.config.roles.get(role)
     }
 
-    /// By whom agents of a role are played if the command line names nobody, and where that is said.
+    /// The provider of a role if the command line names none, and the setting that says so.
     pub fn provider(self, role: &Role) -> Option<(&'c str, &'static str)> {
         let of_team = self.config.team.iter().find(|member| &member.role == role);
         let of_team = of_team.and_then(|member| member.provider.as_deref()).map(|name| (name, "team"));
@@ -121,7 +121,7 @@ impl<'c> Registry<'c> {
         self.denied(role).into_iter().filter_map(name).collect()
     }
 
-    /// What an agent of a role is started without, as far as this command can be told.
+    /// The tools that an agent of a role is started without, as far as this provider command can deny them.
     pub fn started_without(self, role: &Role, entry: &ProviderEntry) -> Denied {
         let held = |denied: &DeniedClass| {
             entry.denial(denied.class).is_some_and(|how| denied.express || !how.without_liza)
@@ -137,7 +137,7 @@ impl<'c> Registry<'c> {
     /// Roles that agents of a role may write to.
     pub fn recipients(self, role: &Role) -> Vec<Role> {
         let said = self.said(role).and_then(|said| said.may_message.clone());
-        // Whoever leads or watches all of them does so with the added ones, too.
+        // The planner and the overseer may message added roles, too.
         let with_added = matches!(role.as_str(), "planner" | "overseer");
         said.unwrap_or_else(|| self.by_default(default_recipients(role.as_str()), with_added))
     }

@@ -35,7 +35,7 @@ fn entry() -> ProviderEntry {
     }
 }
 
-fn nobody(_: &Role) -> Option<(String, ProviderEntry)> {
+fn no_provider(_: &Role) -> Option<(String, ProviderEntry)> {
     None
 }
 
@@ -47,7 +47,7 @@ fn empty_registry_records_no_grants() {
         assert!(registry.grants(std::slice::from_ref(&role)).is_default(), "{role}");
     }
     assert!(registry.grants(&roles(&["coder", "code_reviewer", "planner"])).is_default());
-    assert!(problems(registry, &nobody).is_empty());
+    assert!(problems(registry, &no_provider).is_empty());
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
         ),
         "no new tree and no step on the board in that time".to_owned(),
     ];
-    // Whoever tells no calls may be a test that writes files and takes them away again; so may whoever computes.
+    // Without reported tool calls, or while processes compute, it may be a test that writes files and removes them again.
     if latest.tool_calls == 0 || busy(looks.all(), config) {
         let warning = Detection::warning(Behaviour::Oscillation, latest, 0.7, evidence);
         return Some(Detection { suggested: Action::Escalate, ..warning });

@@ -124,7 +124,7 @@ fn near_role_limit_nudges_twice_and_never_halts() {
         let past: Vec<&Intervention> = past.iter().collect();
         assert_eq!(decide(std::slice::from_ref(&near), &past, 0, Wall(BEGAN + 500), &settings()), None);
         let many: Vec<_> = (0..5).map(|n| (Action::Nudge, Stagnation, 60 * n)).collect();
-        assert_eq!(action(&[near], &many, 900), None, "nobody is asked about what ends by itself");
+        assert_eq!(action(&[near], &many, 900), None, "no question about a session that ends by itself");
     }
 }
 
