@@ -102,7 +102,7 @@ impl Said {
     }
 }
 
-/// Remembers a check that failed: once, fit to be printed, and only as many as somebody reads.
+/// Remembers a check that failed: once, fit to be printed, and only as many as a person reads.
 fn remember(names: &mut Vec<String>, name: &str) {
     let name = shown_line(name.trim());
     let name = clipped(&name, LONGEST_NAME);

@@ -28,7 +28,7 @@ impl Block {
         Self::default()
     }
 
-    /// `origin` is ours: names of others in it are quoted by whoever writes it.
+    /// `origin` is liza's own text: the caller quotes names of agents and tasks in it.
     pub fn new(origin: &str, text: &str, bound: &Bound) -> Self {
         Self::in_language(origin, "text", text, bound)
     }

@@ -21,7 +21,7 @@ const MOST_WORDS: usize = 64;
 const SHORTEST_HEX_ID: usize = 7;
 /// How much a word counts that stands in reports of any kind.
 const COMMON_WEIGHT: f64 = 0.15;
-/// A text that says little more than the name of the thing is told from others by that name alone; being contained in a
+/// A text that says little more than the name of the thing is distinguished from others by that name alone; being contained in a
 /// longer text counts so much.
 const CONTAINED_WEIGHT: f64 = 0.775;
 
