@@ -47,7 +47,7 @@ impl Finding {
 
     /// What the transition says beyond what was found here.
     pub fn refusal(message: &str, hint: Option<&str>) -> Self {
-        let hint = hint.unwrap_or("mend that, then check again");
+        let hint = hint.unwrap_or("fix that, then check again");
         Self::of_all(Severity::Error, "refused", message.to_owned(), hint)
     }
 }

@@ -40,8 +40,8 @@ mod tests {
     fn all_seven_measures_need_a_snapshot() {
         let history = [look(10, "a", 0), look(20, "b", 500)];
         let config = OverseerConfig::default();
-        let told: Vec<Behaviour> = measures(&history, &config).iter().map(|one| one.behaviour).collect();
-        assert_eq!(told, Behaviour::ALL);
+        let measured: Vec<Behaviour> = measures(&history, &config).iter().map(|one| one.behaviour).collect();
+        assert_eq!(measured, Behaviour::ALL);
         assert_eq!(measures(&[], &config), []);
     }
 }

@@ -336,7 +336,7 @@ impl<'a> Round<'a> {
         if let Some(cycle) = Graph::of(&board.tasks).cycle() {
             let names: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
             let why = format!("these tasks wait for each other: {}", names.join(" → "));
-            let hint = "cut one of them anew: `liza task rescope ID --into FILE --reason …`";
+            let hint = "split or replan one of them: `liza task rescope ID --into FILE --reason …`";
             causes.push(Cause::new(CauseKind::Cycle, why, hint));
         }
         causes.extend(open.iter().map(|task| self.cause(&scene, task).of(&task.id)));
@@ -353,14 +353,14 @@ impl<'a> Round<'a> {
                 return State::Complete;
             };
             let why = format!("it is {}, so nothing of it was merged", task.status);
-            let hint = format!("`liza task show {only}` tells why; give the job anew if it is still wanted");
+            let hint = format!("`liza task show {only}` says why; start the job again if it is still wanted");
             return State::Stuck(vec![Cause::person(why, hint).of(only)]);
         }
         if board.has_merged_for_goal() {
             return State::Complete;
         }
         if board.is_planned() {
-            let hint = "plan anew with `liza plan FILE` or `liza task add`, or leave it at that";
+            let hint = "plan new tasks with `liza plan FILE` or `liza task add`, or leave it at that";
             return State::Stuck(vec![Cause::person("everything was abandoned", hint)]);
         }
         let planner = Role::planner();
@@ -413,7 +413,7 @@ impl<'a> Round<'a> {
             return Cause::person(why, format!("`liza merge {id}`, or change the registry and run again"));
         }
         if let Some(why) = team.futile.get(id) {
-            let hint = format!("mend that, then run again; `liza task show {id}` tells more");
+            let hint = format!("fix that, then run again; `liza task show {id}` shows more");
             return Cause::new(CauseKind::DispatchError, format!("it could not be taken up: {why}"), hint);
         }
         let lease = if task.judged_by().is_some() { &task.review_lease } else { &task.lease };

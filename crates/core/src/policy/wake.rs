@@ -40,7 +40,7 @@ impl Trigger {
     fn hint(self, id: &str) -> String {
         let text = match self {
             Self::InitialPlanning => "cut the goal into tasks: `liza plan FILE`",
-            Self::HypothesisExhausted => "cut it anew: `liza task rescope ID --into FILE --reason …`",
+            Self::HypothesisExhausted => "split or replan it: `liza task rescope ID --into FILE --reason …`",
             Self::AnsweredNote => "act on it, then `liza inbox --done ID`",
             Self::TypedNote => {
                 "no person has confirmed it, so it is no answer: prepare, ask with `liza message`, then `liza inbox --done ID`"
@@ -51,7 +51,7 @@ impl Trigger {
             Self::AuditBlock => {
                 "read the findings: `liza result show ID`; plan what settles them: `liza plan FILE`"
             }
-            Self::Blocked => "answer it: `liza task unblock ID --answer …`, or cut it anew",
+            Self::Blocked => "answer it: `liza task unblock ID --answer …`, or split or replan it",
             Self::IntegrationFailed => "make sure that a coder fixes it, or split or replan it",
             Self::ImmediateDiscovery => "plan it in, then `liza inbox --done ID`",
             Self::Message => "read it: `liza message inbox`; answer with `liza message reply ID --body …`",

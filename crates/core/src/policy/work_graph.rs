@@ -147,10 +147,10 @@ pub fn node_of(task: &Task, status: NodeState, all: &HashMap<&TaskId, &Task>) ->
 
 /// The graph has one text where a task has two; a description that begins with the title says it itself.
 fn description(title: &str, description: &str) -> String {
-    let told = title.trim_end_matches('…').trim_end();
+    let start = title.trim_end_matches('…').trim_end();
     match description.trim() {
         "" => title.to_owned(),
-        text if text.starts_with(told) => text.to_owned(),
+        text if text.starts_with(start) => text.to_owned(),
         text => format!("{title}\n\n{text}"),
     }
 }

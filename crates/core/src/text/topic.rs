@@ -72,14 +72,14 @@ impl Topic {
             .collect();
         let (mine, theirs) = (weight(&self.words), weight(&other.words));
         let both = 2.0 * weight(shared.iter().copied()) / (mine + theirs);
-        let told = telling(shared.iter().copied());
+        let distinctive = telling(shared.iter().copied());
         let (of_mine, of_theirs) = (telling(&self.words), telling(&other.words));
-        if told == 0.0 {
+        if distinctive == 0.0 {
             // The same symptom of different things, unless neither names any.
             return if of_mine + of_theirs == 0.0 { both } else { both / 2.0 };
         }
-        let contained = told / of_mine.min(of_theirs);
-        let shared_telling = 2.0 * told / (of_mine + of_theirs);
+        let contained = distinctive / of_mine.min(of_theirs);
+        let shared_telling = 2.0 * distinctive / (of_mine + of_theirs);
         both.max((contained * shared_telling).sqrt() * CONTAINED_WEIGHT)
     }
 }

@@ -69,7 +69,7 @@ fn alert_of(s: &Situation, cause: &Cause, group: &Group) -> Alert {
             task.to_string(),
             "refused",
             format!("every agent that could take {names} is refused: {detail}"),
-            format!("`liza task show {task}`; register an agent that may, or cut the task anew"),
+            format!("`liza task show {task}`; register an agent that may, or split or replan the task"),
         ),
         Cause::HeldByTask(rival) => (
             rival.to_string(),

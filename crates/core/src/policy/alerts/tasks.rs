@@ -136,7 +136,7 @@ pub fn near_limit(s: &Situation, report: &mut Report) {
                 continue;
             }
             let reached = if count >= limit { "all of" } else { "near" };
-            // Another agent begins its iterations anew; cycles are counted for good.
+            // Another agent starts with iteration 1; review cycles are never reset.
             let whose = holder(task);
             let text = format!("{id} has used {count} of {limit} {what}; at the limit it is blocked");
             let hint = format!(
@@ -152,7 +152,7 @@ pub fn integration_failed(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::IntegrationFailed) {
         let why = task.body().integration_failure.as_ref().map_or("", |failure| failure.reason.as_str());
         let text = format!("{} was approved and could not be merged: {}", task.id, said(why));
-        let hint = format!("a {} mends it: `liza task claim {}`", task.role, task.id);
+        let hint = format!("a {} fixes it: `liza task claim {}`", task.role, task.id);
         report.tell(Alert::new(Kind::IntegrationFailed, &task.id, entered(task), text, hint));
     }
 }

@@ -5,9 +5,9 @@ use crate::board::records::Discovery;
 use crate::policy::{prelude::*, spend::near};
 
 pub fn rolled_back(s: &Situation, report: &mut Report) {
-    let Some(told) = &s.outside.rolled_back else { return };
+    let Some(text) = &s.outside.rolled_back else { return };
     let hint = "the next command that changes the board restores it; `liza doctor` says more";
-    report.tell(Alert::new(Kind::RolledBack, "board", s.board.revision, told.clone(), hint));
+    report.tell(Alert::new(Kind::RolledBack, "board", s.board.revision, text.clone(), hint));
 }
 
 pub fn integration_moved(s: &Situation, report: &mut Report) {
@@ -20,7 +20,7 @@ pub fn integration_red(s: &Situation, report: &mut Report) {
     let branch = &s.board.config().integration_branch;
     let head = s.board.rest.integration.head.as_ref().map_or("nowhere", |head| head.as_str());
     let text = format!("`{branch}` does not pass its gates, so nothing is merged: {}", said(why));
-    let hint = "mend it with a task or `liza integration advance REV --reason …`";
+    let hint = "fix it with a task or `liza integration advance REV --reason …`";
     report.tell(Alert::new(Kind::IntegrationRed, branch, head, text, hint).critical());
 }
 

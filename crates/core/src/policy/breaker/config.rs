@@ -17,7 +17,7 @@ settings! {
         /// `assumption_cascade`: so many tasks on which the same assumption turned out wrong. Two: whatever was planned on it is
         /// wrong as well.
         pub assumption_tasks: u32 = 2,
-        /// `workaround_pattern`: so many tasks that work around the same cause. Three: by then mending it is cheaper.
+        /// `workaround_pattern`: so many tasks that work around the same cause. Three: by then fixing it is cheaper.
         pub workaround_tasks: u32 = 3,
         /// `spec_gap_cluster`: so many tasks that find the same specification silent or unclear. Three: every specification has a gap.
         pub spec_gap_tasks: u32 = 3,
@@ -25,7 +25,7 @@ settings! {
         /// further agent would try in vain.
         pub outage_agents: u32 = 2,
         pub outage_hours: u32 = 4,
-        /// `planning_churn`: so many tasks that agents cut anew, if that is more than were merged; or `churn_again` that are
+        /// `planning_churn`: so many tasks that agents replanned, if that is more than were merged; or `churn_again` that are
         /// replacements themselves.
         pub churn_superseded: u32 = 3,
         pub churn_again: u32 = 2,

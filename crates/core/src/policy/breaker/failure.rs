@@ -51,7 +51,7 @@ pub fn same_failure(case: &Case) -> Vec<Story> {
     let records = case.unsettled(pattern, "", records);
     let needed = case.config.failure_tasks;
     let story = |mut cluster: Cluster| {
-        // Reviewers who send work back do what they are there for: a person is told. Where gates are red or merges fail on so
+        // Reviewers who reject work do their job: liza only alerts a person. Where gates are red or merges fail on so
         // many tasks, going on is in vain.
         let hard: Vec<TripEvidence> =
             cluster.records.iter().filter(|record| record.source != REJECTED).cloned().collect();
@@ -69,7 +69,7 @@ pub fn same_failure(case: &Case) -> Vec<Story> {
             .map(|gate| format!("gate {gate}"))
             .collect();
         let mut story = Story::new(pattern, &cluster.name, tasks, needed, "tasks")
-            .summary(format!("{tasks} tasks fail for the same reason: {}", cluster.told()))
+            .summary(format!("{tasks} tasks fail for the same reason: {}", cluster.first_text()))
             .evidence(cluster.records)
             .affects(gates);
         story.mild = mild;

@@ -114,8 +114,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// In the words of the first.
-    pub fn told(&self) -> &str {
+    /// The text of the first record.
+    pub fn first_text(&self) -> &str {
         self.records.first().map_or("", |record| &record.text)
     }
 }

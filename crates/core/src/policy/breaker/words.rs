@@ -15,7 +15,7 @@ pub fn meaning(pattern: Pattern) -> &'static str {
             "Several tasks rested on the same assumption, and it is wrong. Other tasks that were planned on it are wrong as well."
         }
         Pattern::WorkaroundPattern => {
-            "The same cause is worked around on several tasks. Mending it once is cheaper than living with it everywhere."
+            "The same cause is worked around on several tasks. Fixing it once is cheaper than living with it everywhere."
         }
         Pattern::SpecGapCluster => {
             "Several tasks need something that one specification does not say, or says in two ways. Agents that go on will guess, each in its own way."
@@ -24,10 +24,10 @@ pub fn meaning(pattern: Pattern) -> &'static str {
             "Several agents report that the same service does not work. Agents that go on fail for a reason that no task can fix."
         }
         Pattern::PlanningChurn => {
-            "Tasks are cut anew instead of done. The goal, or how it was divided, is probably not clear enough to work on."
+            "Tasks are split or replanned instead of done. The goal, or how it was split, is probably not clear enough to work on."
         }
         Pattern::BlockedReplacementChain => {
-            "A task was blocked and cut anew, and what replaced it is blocked again. The new cut did not touch what stands in the way."
+            "A task was blocked and replaced, and a replacement is blocked again. Replanning did not remove the obstacle."
         }
         Pattern::CrashLoop => {
             "The commands of several agents end badly one after the other, on different tasks. What they share is broken: the provider, its key, the network, the disk."
@@ -65,9 +65,9 @@ pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
     let over = if trip.response == Response::Warning { "" } else { ", then `liza resume`" };
     let mut all = vec![match trip.pattern {
         Pattern::ExternalOutage => "wait until the service is back".to_owned(),
-        Pattern::CrashLoop => "mend what the agents share (`liza doctor` looks at the machine; `liza agent log AGENT` shows what one of them did)".to_owned(),
+        Pattern::CrashLoop => "fix what the agents share (`liza doctor` looks at the machine; `liza agent log AGENT` shows what one of them did)".to_owned(),
         Pattern::RetryCluster | Pattern::SameFailure | Pattern::WorkaroundPattern => {
-            "mend the cause in a task of its own: `liza task add --title … --spec … --done … --in … --finalize`".to_owned()
+            "fix the cause in a task of its own: `liza task add --title … --spec … --done … --in … --finalize`".to_owned()
         }
         Pattern::SpecGapCluster => {
             "fix the specification, then announce the change: `liza spec-change … --spec FILE`".to_owned()
@@ -84,9 +84,9 @@ pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
     let may_be_cut =
         matches!(trip.pattern, Pattern::SameFailure | Pattern::RetryCluster | Pattern::AssumptionCascade);
     if may_be_cut && open.is_some() {
-        all.push(format!("cut the work anew: `liza task rescope {task} --into FILE --reason …`"));
+        all.push(format!("split or replan the work: `liza task rescope {task} --into FILE --reason …`"));
     }
-    all.push(format!("it is mended: `liza breaker resolve {id} --note …`{over}"));
+    all.push(format!("it is fixed: `liza breaker resolve {id} --note …`{over}"));
     let when = format!("`breaker.{}` in liza.yaml says when it trips", threshold(trip.pattern));
     all.push(format!("it was no pattern: `liza breaker resolve {id} --note …`{over}; {when}"));
     all.push("stop everything: `liza abort --reason …`".to_owned());

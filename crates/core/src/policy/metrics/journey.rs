@@ -127,8 +127,8 @@ impl Walk {
             _ => {}
         }
         let Some(to) = line.to else { return };
-        let told = matches!(line.event, Event::Restored | Event::Edited | Event::Migrated);
-        let seen = self.at.filter(|(status, _)| !told && line.from.is_none_or(|from| from == *status));
+        let imported = matches!(line.event, Event::Restored | Event::Edited | Event::Migrated);
+        let seen = self.at.filter(|(status, _)| !imported && line.from.is_none_or(|from| from == *status));
         match seen {
             Some((from, since)) => self.leave(from, since, to, line),
             None => self.in_review = None,

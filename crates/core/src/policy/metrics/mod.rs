@@ -303,7 +303,7 @@ fn spend(task: &Task, mark: &TaskMark, spending: &mut Spending) {
         body.reviews.iter().any(|review| review.round == round && review.verdict == Verdict::RequestChanges)
     };
     let spent = body.spent.since(&mark.spent);
-    let mut told = Spent::default();
+    let mut of_rounds = Spent::default();
     for round in &body.spent_rounds {
         let before = mark.round(round.round);
         let (work, review) = (round.work.since(&before.work), round.review.since(&before.review));
@@ -313,10 +313,10 @@ fn spend(task: &Task, mark: &TaskMark, spending: &mut Spending) {
         } else {
             of_status(task.status, spending).add(&work);
         }
-        told.add(&work);
-        told.add(&review);
+        of_rounds.add(&work);
+        of_rounds.add(&review);
     }
-    of_status(task.status, spending).add(&spent.since(&told));
+    of_status(task.status, spending).add(&spent.since(&of_rounds));
     spending.total.add(&spent);
 }
 

@@ -7,7 +7,7 @@ pub struct AgentSnapshot {
     pub agent: AgentId,
     pub incarnation: u64,
     pub role: Role,
-    /// The session of the agent's runner; a new one begins its counters anew.
+    /// The session of the agent's runner; a new session starts its counters at 0.
     pub session: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
@@ -164,7 +164,7 @@ impl AgentSnapshot {
     }
 }
 
-/// The end of a history that is of one session: a new one begins its counters anew.
+/// The last looks that are of one session: a new session starts its counters at 0.
 pub(super) fn present_session(history: &[AgentSnapshot]) -> &[AgentSnapshot] {
     let Some(last) = history.last() else { return &[] };
     let start = history.iter().rposition(|one| !one.same_session(last)).map_or(0, |at| at + 1);

@@ -117,8 +117,8 @@ fn of_tools(registry: Registry<'_>, player: Player<'_>, role: &Role, class: Tool
                 words.extend(started.words(&entry));
             }
             let remark = how.remark.iter().cloned();
-            let told = (!words.is_empty()).then(|| words.join(" "));
-            let parts: Vec<String> = std::iter::once(name).chain(told).chain(remark).collect();
+            let arguments = (!words.is_empty()).then(|| words.join(" "));
+            let parts: Vec<String> = std::iter::once(name).chain(arguments).chain(remark).collect();
             cell(role, false, Held::Provider, parts.join(": "))
         }
     }

@@ -121,7 +121,11 @@ fn default_denials_never_cut_off_liza() {
     }
     assert_eq!(registry.started_without(&role("planner"), &costly), Denied::default());
     let own = ProviderEntry { command: vec!["mine".into()], ..entry() };
-    assert_eq!(registry.started_without(&role("planner"), &own), Denied::default(), "it is not told");
+    assert_eq!(
+        registry.started_without(&role("planner"), &own),
+        Denied::default(),
+        "a command without the mark gets none"
+    );
     let said = config(
         "roles: {planner: {deny: [write, network, Task]}, code_reviewer: {allow: [read, run, write]}}",
     );

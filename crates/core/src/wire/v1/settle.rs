@@ -197,7 +197,8 @@ impl Settling<'_> {
 
     /// Free for any agent; the agent that claims it continues from the branch.
     fn working(&mut self) -> Status {
-        let holder = self.whole.head.assigned_to.as_ref().map_or("an unknown agent".to_owned(), ToString::to_string);
+        let holder =
+            self.whole.head.assigned_to.as_ref().map_or("an unknown agent".to_owned(), ToString::to_string);
         if self.has_work() {
             self.whole.body.left = Some(Left::Released);
             self.tell(format!("{holder}'s claim could not be carried over; the work stays on its branch"));
@@ -244,7 +245,9 @@ impl Settling<'_> {
             return self.back_to_work();
         }
         if !self.said.begun {
-            self.tell("it does not say who worked on it, so liza could not keep an implementer from reviewing it");
+            self.tell(
+                "it does not say who worked on it, so liza could not keep an implementer from reviewing it",
+            );
             self.whole.head.review_commit = None;
             self.whole.body.submission = None;
             return self.back_to_work();
@@ -350,8 +353,11 @@ impl Settling<'_> {
         let reasons = self.reasons.join("; ");
         let body = &mut self.whole.body;
         if body.blocked_reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
-            body.blocked_reason =
-                Some(if reasons.is_empty() { "the older board does not say why".to_owned() } else { reasons });
+            body.blocked_reason = Some(if reasons.is_empty() {
+                "the older board does not say why".to_owned()
+            } else {
+                reasons
+            });
         }
         body.blocked_questions.retain(|question| !question.trim().is_empty());
         if body.blocked_questions.len() > 3 {

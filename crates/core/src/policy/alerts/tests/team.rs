@@ -140,10 +140,10 @@ fn checkpoint_switch_is_reported_three_times() {
         assert_eq!(desk.news(Kind::CheckpointStale), ["CHECKPOINT"], "{seconds}");
         assert!(desk.news(Kind::CheckpointStale).is_empty(), "{seconds}");
         let report = desk.report();
-        let alert = report.alerts.iter().find(|alert| alert.kind == Kind::CheckpointStale).expect("told");
+        let alert = report.alerts.iter().find(|alert| alert.kind == Kind::CheckpointStale).expect("an alert");
         assert_eq!(alert.severity == Severity::Critical, critical, "{seconds}");
     }
-    // The next CHECKPOINT switch counts anew, and a clock that is set back makes none stale.
+    // The next CHECKPOINT switch counts from 0, and a clock that is set back makes none stale.
     desk.outside.switches.clear();
     let now = desk.bench.now.clone();
     desk.set(SwitchKind::Checkpoint, None, &now);
@@ -167,7 +167,7 @@ fn every_set_switch_is_reported_once() {
 #[test]
 fn low_disk_is_reported_once() {
     let mut desk = Desk::new(Bench::new());
-    for (free, told) in [
+    for (free, reported) in [
         (1000, false),
         (999, true),
         (500, false),
@@ -179,7 +179,7 @@ fn low_disk_is_reported_once() {
         (999, true),
     ] {
         desk.outside.room = room(free, 1000);
-        assert_eq!(!desk.news(Kind::DiskLow).is_empty(), told, "{free}");
+        assert_eq!(!desk.news(Kind::DiskLow).is_empty(), reported, "{free}");
     }
 }
 

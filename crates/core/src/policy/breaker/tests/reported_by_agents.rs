@@ -223,7 +223,7 @@ fn debts_count_against_what_was_merged() {
     debt(&mut desk, "f");
     assert_eq!(desk.trip(), [Pattern::DebtAccumulation]);
     debt(&mut desk, "f");
-    assert_eq!(desk.trip(), [], "it is told already");
+    assert_eq!(desk.trip(), [], "it has tripped already");
 }
 
 #[test]
