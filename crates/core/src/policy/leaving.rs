@@ -39,7 +39,7 @@ pub fn of_claim(board: &Board, agent: &AgentId, task: &TaskId, epoch: u64) -> Cl
 #[serde(rename_all = "snake_case")]
 pub enum Reviewed {
     Approved,
-    /// Its approval counts, and another reviewer has to give his.
+    /// Its approval counts, and another reviewer has to approve, too.
     Counted,
     Rejected,
     Blocked,

@@ -1,4 +1,4 @@
-//! Who keeps which paths from others, as the board says. There is no other table of locks: a task holds the paths it owns
+//! Which task keeps which paths from other tasks, as the board says. There is no other table of locks: a task holds the paths it owns
 //! from its first claim until it ends or gives them back.
 
 use super::prelude::*;
@@ -28,7 +28,7 @@ impl Granularity {
     }
 }
 
-/// What ends a lock by itself.
+/// What ends a lock without a person or an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EndsWith {
@@ -47,7 +47,7 @@ pub struct Lock {
     pub granularity: Granularity,
     pub task: TaskId,
     pub status: Status,
-    /// Who works on the task, or did last.
+    /// The agent that works on the task, or did last.
     pub agent: Option<AgentId>,
     pub epoch: u64,
     /// When the task was claimed last.

@@ -152,7 +152,7 @@ fn lacking(task: &NewTask, spec_found: bool, around: &Around) -> Vec<Finding> {
         found.push(Finding::of(severity, "spec_missing", &task.id, what, hint));
     }
     if task.scope.inside.is_empty() {
-        let message = format!("{} has no scope: nothing it changes could be handed in", task.id);
+        let message = format!("{} has no scope: no change could be submitted", task.id);
         let hint = "name under `scope: {in: […]}` the files or directories it may change";
         found.push(Finding::of(severity, "scope_missing", &task.id, message, hint));
     }

@@ -1,5 +1,5 @@
-//! What a run of the whole team does next: keep the window full, finish before beginning, and know when nothing can go
-//! on any more, and why.
+//! What a run of the whole team does next: keep all seats of the window busy, finish tasks before it starts new ones, and
+//! say when no task can proceed any more, and why.
 
 use super::overseer::Question;
 use super::prelude::*;
@@ -8,7 +8,7 @@ use super::spend::SpendConfig;
 use super::view::Scene;
 use super::wake::wakes;
 
-/// A place in the team.
+/// One agent id of the team, with its role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seat {
     pub agent: AgentId,
@@ -19,15 +19,15 @@ pub struct Seat {
 #[derive(Debug, Clone, Default)]
 pub struct Team {
     pub seats: Vec<Seat>,
-    /// Who works, and on what.
+    /// Agents that work, and on which task.
     pub busy: BTreeMap<AgentId, Option<TaskId>>,
-    /// Who is not started any more, and why.
+    /// Agents that are not started any more, and why.
     pub out: BTreeMap<AgentId, String>,
-    /// What shows the last words of those.
+    /// The command that shows the log of each of those agents.
     pub logs: BTreeMap<AgentId, String>,
-    /// Who is run by another process.
+    /// Agents that another process runs.
     pub elsewhere: BTreeSet<AgentId>,
-    /// Who is not started for a moment: it failed just now.
+    /// Agents that failed just now and are not started for a moment.
     pub resting: BTreeSet<AgentId>,
     /// Occasions the planner was woken for already.
     pub handled: BTreeSet<String>,
@@ -38,7 +38,7 @@ pub struct Team {
     pub people: BTreeSet<Role>,
     /// Seats that merge what a person approved, and do nothing else.
     pub mergers: BTreeSet<AgentId>,
-    /// What a person was asked and has not answered.
+    /// Questions to a person that are not answered yet.
     pub questions: Vec<Question>,
     /// What may be spent.
     pub caps: SpendConfig,
@@ -73,7 +73,7 @@ pub struct Start {
     pub woken: Vec<String>,
 }
 
-/// One reason why something does not go on.
+/// One reason why a task does not proceed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,14 +107,14 @@ pub enum CauseKind {
     /// Paths are held by a task that does not move.
     OwnershipDeadlock,
     MissingRole,
-    /// An agent was started for it again and again, and could not take it up.
+    /// Agents were started for it again and again, and could not claim it.
     DispatchError,
     Dependency,
     /// A cap is used up; only a person may raise it.
     Spend,
     /// An agent outside of this team works on it.
     Elsewhere,
-    /// It goes on by itself when a time has passed.
+    /// It proceeds without a person when a time has passed.
     Later,
 }
 
@@ -122,7 +122,7 @@ pub enum CauseKind {
 pub enum State {
     Running,
     Complete,
-    /// Nothing moves now, but something will by itself: another's lease, a reservation.
+    /// No task proceeds now, but one will without a person: a lease or a reservation of another agent expires.
     Waiting(Vec<Cause>),
     /// No task can proceed without a person.
     Stuck(Vec<Cause>),
@@ -134,7 +134,7 @@ pub struct Next {
     pub state: State,
 }
 
-/// Decides. Bodies of tasks ready for review and of approved ones must be loaded.
+/// Decides which agents to start. Bodies of tasks ready for review and of approved ones must be loaded.
 pub fn next(board: &Board, world: &World, now: &Stamp, team: &Team) -> Next {
     let mut round = Round { board, world, now, team, given: BTreeSet::new(), starts: Vec::new() };
     if world.switches.global().is_none() {
@@ -292,7 +292,7 @@ impl<'a> Round<'a> {
         is_own_work(seat, task) || check_claimable(self.board, &call, task).is_ok()
     }
 
-    /// Two that were not claimed yet can still be in each other's way.
+    /// Two tasks that are not claimed yet may own overlapping paths.
     fn overlaps_what_is_given(&self, task: &Task) -> bool {
         let given = self.starts.iter().filter_map(|start| start.task.as_ref());
         let taken = self.team.busy.values().flatten().chain(given);
@@ -313,7 +313,7 @@ fn sorted(board: &Board, wanted: impl Fn(&Task) -> bool) -> Vec<&Task> {
     found
 }
 
-/// Why nothing goes on.
+/// Why no task proceeds.
 impl<'a> Round<'a> {
     fn standstill(&self) -> State {
         let (board, team) = (self.board, self.team);
@@ -345,7 +345,7 @@ impl<'a> Round<'a> {
         if moves_by_itself { State::Waiting(causes) } else { State::Stuck(causes) }
     }
 
-    /// Complete, if something came of it.
+    /// Complete, if a task was merged.
     fn nothing_open(&self) -> State {
         let (board, team) = (self.board, self.team);
         if let Some(only) = &team.only {
@@ -414,7 +414,7 @@ impl<'a> Round<'a> {
         }
         if let Some(why) = team.futile.get(id) {
             let hint = format!("fix that, then run again; `liza task show {id}` shows more");
-            return Cause::new(CauseKind::DispatchError, format!("it could not be taken up: {why}"), hint);
+            return Cause::new(CauseKind::DispatchError, format!("agents could not claim it: {why}"), hint);
         }
         let lease = if task.judged_by().is_some() { &task.review_lease } else { &task.lease };
         if let Some(lease) = lease
@@ -472,7 +472,7 @@ impl<'a> Round<'a> {
             let rival = on.iter().any(|other| !task.depends_on.contains(&other.id));
             let kind = if rival { CauseKind::OwnershipDeadlock } else { CauseKind::Dependency };
             let names: Vec<&str> = on.iter().map(|other| other.id.as_str()).collect();
-            return Cause::new(kind, why, format!("see to {} first", names.join(", ")));
+            return Cause::new(kind, why, format!("look at {} first", names.join(", ")));
         }
         if self.is_for_a_person(task) {
             return Cause::new(CauseKind::Elsewhere, for_a_person(task), person_types(task));
@@ -551,7 +551,7 @@ impl<'a> Round<'a> {
     }
 }
 
-/// Something that only a person of the team can go on with.
+/// A task that only a person of the team can continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForPerson {
     pub task: TaskId,

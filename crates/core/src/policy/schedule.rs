@@ -10,7 +10,7 @@ pub fn is_claimable(task: &Task) -> bool {
 /// The best task this caller could claim now.
 pub fn best_claim<'b>(board: &'b Board, call: &Call, wanted: impl Fn(&Task) -> bool) -> Option<&'b Task> {
     let by = call.by.id();
-    // What it has let go is no longer its own.
+    // A task that the agent has released is no longer its own.
     let own = |task: &Task| {
         task.assigned_to.as_ref() == Some(&by)
             && (task.reserved_until.is_some() || task.status == Status::Working)

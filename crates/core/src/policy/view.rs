@@ -96,7 +96,7 @@ impl<'b> Scene<'b> {
                     return Some(Waiting { on, why });
                 }
                 if task.hypothesis_exhausted() {
-                    return one("planner", "two agents failed at it; it needs a new cut (rescope)");
+                    return one("planner", "two agents failed at it; split or replan it (rescope)");
                 }
                 if let Some((other, mine, theirs)) = self.rival(task) {
                     let held = held_words(self.board, other, theirs, self.now);

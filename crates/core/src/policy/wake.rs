@@ -1,4 +1,4 @@
-//! What calls for the planner.
+//! Reasons to start the planner.
 
 use super::prelude::*;
 use crate::board::route::AuditVerdict;
@@ -39,7 +39,7 @@ impl Trigger {
     /// The next thing to do about `id`.
     fn hint(self, id: &str) -> String {
         let text = match self {
-            Self::InitialPlanning => "cut the goal into tasks: `liza plan FILE`",
+            Self::InitialPlanning => "split the goal into tasks: `liza plan FILE`",
             Self::HypothesisExhausted => "split or replan it: `liza task rescope ID --into FILE --reason …`",
             Self::AnsweredNote => "act on it, then `liza inbox --done ID`",
             Self::TypedNote => {

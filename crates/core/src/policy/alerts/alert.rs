@@ -1,4 +1,4 @@
-//! One thing to tell, and all there is to tell at one moment.
+//! One alert, and the report of all alerts of one look at the board.
 
 use std::fmt::Display;
 
@@ -37,7 +37,7 @@ words! {
 }
 
 impl Kind {
-    /// Whether it can be judged only with the board at hand.
+    /// Whether liza needs the board to judge it.
     pub fn needs_board(self) -> bool {
         !matches!(self, Self::InvalidBoard | Self::SwitchSet | Self::CheckpointStale | Self::DiskLow)
     }
@@ -69,7 +69,7 @@ pub struct Alert {
 }
 
 impl Alert {
-    /// `occurrence` tells this time from the next.
+    /// `occurrence` distinguishes this time from the next.
     pub fn new(
         kind: Kind,
         subject: impl Display,
@@ -100,7 +100,7 @@ pub fn key(kind: Kind, subject: impl Display, occurrence: impl Display) -> Strin
     text.chars().map(|c| if c.is_control() || c.is_whitespace() { '_' } else { c }).collect()
 }
 
-/// What one look at the board came to.
+/// The result of one look at the board.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     pub alerts: Vec<Alert>,

@@ -1,9 +1,9 @@
-//! When something is worth a word. In one place, each with its reason.
+//! The limits from which on an alert is raised, each with its reason.
 
 use crate::policy::prelude::*;
 
 /// A lease that ran out is reported after this many heartbeats: a holder that was suspended or busy renews with its next one,
-/// and then there was nothing to tell.
+/// and then there was nothing to report.
 pub const LEASE_GRACE_HEARTBEATS: u64 = 1;
 
 /// Rejections of one agent's work on one task that make a loop: twice is an ordinary review, and at three in a row the

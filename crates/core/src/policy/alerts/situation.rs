@@ -1,4 +1,4 @@
-//! What the alerts about a board are judged by, and the questions several of them ask.
+//! What the alerts about a board are judged by, and the queries that several alerts use.
 
 use super::{limits::NAMED, outside::Outside};
 use crate::board::time::{Deadline, NANOS_PER_SECOND};

@@ -75,13 +75,13 @@ fn alert_of(s: &Situation, cause: &Cause, group: &Group) -> Alert {
             rival.to_string(),
             "held",
             format!("{rival}, on which no agent works, keeps others from starting: {names} ({detail})"),
-            format!("see to {rival}: `liza task show {rival}`"),
+            format!("look at {rival} first: `liza task show {rival}`"),
         ),
         Cause::HeldByAgent(agent) => (
             agent.to_string(),
             "held",
-            format!("reserved for {agent}, who does not take it up: {names}"),
-            format!("start {agent} again, or `liza agent retire {agent}` sets it free"),
+            format!("reserved for {agent}, which does not claim it: {names}"),
+            format!("start {agent} again, or `liza agent retire {agent}` ends the reservation"),
         ),
         Cause::WaitingForTask(task) => (
             task.to_string(),

@@ -1,4 +1,4 @@
-//! What concerns one task.
+//! Alerts about one task.
 
 use super::{alert::*, limits::*, situation::*};
 use crate::board::lease::Lease;
@@ -74,7 +74,7 @@ pub fn orphaned_rejected(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::Rejected) {
         let owner = task.assigned_to.as_ref();
         if s.is_halted(task, owner) || s.board.intent_of(&task.id).is_some() {
-            // After the halt it is the same story.
+            // After the halt it is still the same occurrence.
             report.lingering.insert(key(Kind::OrphanedRejected, &task.id, entered(task)));
             continue;
         }
@@ -107,7 +107,7 @@ pub fn review_loop(s: &Situation, report: &mut Report) {
         let reason = said(task.body().rejection_reason.as_deref().unwrap_or_default());
         let text = format!("{id} of {whose} was rejected {rejections} times; last: {reason}");
         let hint = format!(
-            "`liza review show {id}`; if the cut is wrong: `liza task rescope {id} --into FILE --reason …`"
+            "`liza review show {id}`; to split or replan it: `liza task rescope {id} --into FILE --reason …`"
         );
         let occurrence = format!("{row}:{}", rejections / REVIEW_LOOP);
         report.tell(Alert::new(Kind::ReviewLoop, id, occurrence, text, hint));
@@ -160,8 +160,11 @@ pub fn integration_failed(s: &Situation, report: &mut Report) {
 pub fn hypothesis_exhausted(s: &Situation, report: &mut Report) {
     for task in open(s).filter(|task| task.hypothesis_exhausted()) {
         let failed: Vec<&str> = task.failed_by.iter().map(|agent| agent.as_str()).collect();
-        let text =
-            format!("{} failed with {}; it needs a new cut, not another try", task.id, failed.join(" and "));
+        let text = format!(
+            "{} failed with {}; split or replan it instead of trying again",
+            task.id,
+            failed.join(" and ")
+        );
         let hint = format!("`liza task rescope {} --into FILE --reason …`", task.id);
         report.tell(Alert::new(Kind::HypothesisExhausted, &task.id, failed.len(), text, hint).critical());
     }

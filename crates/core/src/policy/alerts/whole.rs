@@ -1,4 +1,4 @@
-//! What concerns the board as a whole.
+//! Alerts about the whole board.
 
 use super::{alert::*, limits::*, outside::Moved, situation::Situation};
 use crate::board::records::Discovery;

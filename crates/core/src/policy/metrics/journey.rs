@@ -18,7 +18,7 @@ pub struct Journey {
     pub merge_waits: Vec<u64>,
     /// A review was taken, until the verdict or until it was let go.
     pub reviews: Vec<u64>,
-    /// It was claimed, until it was handed in or let go.
+    /// From the claim until the task was submitted or released.
     pub work: Vec<u64>,
     /// How often it was claimed.
     pub claims: u64,

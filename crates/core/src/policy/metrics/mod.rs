@@ -102,7 +102,7 @@ pub struct Times {
     pub merge_queue: Spread,
     /// Review taken → verdict.
     pub review: Spread,
-    /// Claimed → handed in or let go.
+    /// Claimed → submitted or released.
     pub work: Spread,
 }
 

@@ -35,7 +35,7 @@ fn used(task: Option<&str>, kind: SessionKind, round: u32, tokens: u64, usd: f64
     }
 }
 
-/// Claimed after `wait`, handed in after `work`.
+/// Claimed after `wait`, submitted after `work`.
 fn work(bench: &mut Bench, coder: &str, name: &str, wait: u64, work: u64) {
     bench.tick(wait);
     bench.claim(coder, name);

@@ -27,7 +27,7 @@ settings! {
         /// For one agent, at whatever it works; after that a person is asked.
         #[serde(deserialize_with = "whole")]
         pub max_nudges_per_agent: u32 = 5,
-        /// Without it, what would halt an agent is put before a person.
+        /// Without it, the overseer asks a person instead of halting an agent.
         pub halt_on_critical: bool = true,
         /// Seconds a person has to answer a question about an agent. An agent that still behaves that way afterwards is halted;
         /// without `halt_on_critical` the question is asked again.
@@ -60,7 +60,7 @@ fn within<N: PartialOrd + Display>(name: &str, value: N, range: &RangeInclusive<
 }
 
 impl OverseerConfig {
-    /// What of it cannot be meant.
+    /// The settings that contradict each other.
     pub fn check(&self) -> Result<(), String> {
         within("check_interval_seconds", self.check_interval_seconds, &INTERVALS)?;
         within("snapshot_history_size", self.snapshot_history_size, &RINGS)?;

@@ -1,4 +1,4 @@
-//! What is done about what was detected: bounded, and never twice in a short time.
+//! What the overseer does about a detection: bounded, and never twice in a short time.
 //!
 //! A nudge comes before a halt: the overseer halts an agent for a behaviour only after a nudge about that behaviour and a
 //! window's time in which the agent did not change it. A nudge to an earlier session does not count. Tokens or time
@@ -151,7 +151,7 @@ impl<'p> Account<'p> {
         if !critical && detection.suggested == Action::Nudge {
             return self.nudge(detection);
         }
-        // Where a person is asked in the end, one word to the session is enough; a halt needs one about what still goes on.
+        // Before a question to a person one nudge of the session is enough; a halt needs one about behaviour that still goes on.
         let asks = detection.suggested == Action::Escalate;
         let nudged = self.nudges_about(behaviour).next().map(|one| one.time);
         match nudged.filter(|time| asks || self.within(*time, self.episode_seconds())) {
@@ -167,7 +167,7 @@ impl<'p> Account<'p> {
         self.session.iter().rev().filter(about)
     }
 
-    /// A word that is older was about something that ended: had it gone on, more would have been done by now.
+    /// An older nudge was about behaviour that ended: otherwise the overseer would have done more by now.
     fn episode_seconds(&self) -> u64 {
         let next = self.config.nudge_cooldown_seconds.max(self.config.patience_seconds());
         self.config.remembered_seconds().saturating_add(next)
@@ -175,7 +175,7 @@ impl<'p> Account<'p> {
 
     fn nudge(&self, detection: &Detection) -> Option<Action> {
         if self.question(detection).is_some() {
-            // A person was asked and has the word.
+            // A person was asked and decides.
             return None;
         }
         if self.nudges() >= self.config.max_nudges_per_agent as usize {
@@ -216,7 +216,7 @@ impl<'p> Account<'p> {
         self.session.iter().rev().find(about).copied()
     }
 
-    /// A person was asked about it in this session and lets the agent go on.
+    /// A person was asked about it in this session and answered that the agent may go on.
     fn is_allowed(&self, behaviour: Behaviour) -> bool {
         let is_answered = |(at, asked): (usize, &&Intervention)| {
             asked.action == Action::Escalate

@@ -123,7 +123,7 @@ impl AgentSnapshot {
             || self.progress_since(before)
     }
 
-    /// Something came of it since `before`: another tree, a step or a finding on the board, a message.
+    /// The agent made progress since `before`: another tree, a step or a finding on the board, a message.
     pub(super) fn progress_since(&self, before: &Self) -> bool {
         self.tree != before.tree || self.files_modified != before.files_modified || self.stepped_since(before)
     }

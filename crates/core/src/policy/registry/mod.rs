@@ -211,7 +211,7 @@ fn default_description(role: &Role) -> &'static str {
     match role.as_str() {
         "planner" => "cuts the goal into tasks, keeps their order, answers what stops them",
         "coder" => "implements one task at a time, with its tests",
-        "code_reviewer" => "judges what was handed in, and merges what was approved",
+        "code_reviewer" => "reviews submitted work, and merges approved work",
         "test_engineer" => "writes tests, inside a task or against what is merged",
         "red_team" => "tries to break what was approved, before it is merged",
         "overseer" => "watches for agents that go in circles, and stops them",

@@ -18,7 +18,7 @@ pub trait Repository {
     fn base_of(&self, commit: &CommitId) -> Option<CommitId>;
     fn in_integration(&self, commit: &CommitId) -> bool;
     fn parent_of(&self, commit: &CommitId) -> Option<CommitId>;
-    /// What is in a commit that was handed in, as far as it can still be found out.
+    /// What is in a submitted commit, as far as it can still be found out.
     fn submission(&self, commit: &CommitId) -> Option<Submission>;
 }
 
@@ -219,11 +219,11 @@ impl Settling<'_> {
             return None;
         };
         if !self.has_work() || self.git.head_of(&self.branch()).as_ref() != Some(&commit) {
-            self.tell("the commit that was handed in is not the head of its branch");
+            self.tell("the submitted commit is not the head of its branch");
             return None;
         }
         let Some(submission) = self.git.submission(&commit) else {
-            self.tell("the commit that was handed in has nothing in common with integration");
+            self.tell("the submitted commit has nothing in common with integration");
             return None;
         };
         self.whole.body.submission = Some(submission);
@@ -235,7 +235,7 @@ impl Settling<'_> {
         if self.has_work() {
             self.whole.body.left = Some(Left::Released);
         }
-        self.tell("it has to be handed in again");
+        self.tell("it has to be submitted again");
         Status::Idle
     }
 

@@ -411,7 +411,7 @@ fn can_act(agent: &AgentId) -> bool {
     agent.is_human() || !agent.is_reserved()
 }
 
-/// What is done about a task without a hand in the work.
+/// Events of a task whose author is no implementer.
 fn is_judgement(event: Event) -> bool {
     matches!(event, Event::Created | Event::Approved | Event::Rejected | Event::Merged)
 }

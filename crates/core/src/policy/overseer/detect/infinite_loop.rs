@@ -1,4 +1,4 @@
-//! The same thing again and again.
+//! The agent makes the same call or changes the same file again and again.
 
 use super::{looks::*, measure::Measure};
 use crate::policy::{overseer::*, prelude::*};
@@ -19,7 +19,7 @@ pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
     if same_file(window).is_some() {
         return of("looks in a row at the same file, which came back to what it had been", alarm as u64);
     }
-    // Who waits for a build asks for its output again and again, and that is how to wait.
+    // An agent that waits for a build reads its output again and again; that is no loop.
     if busy(window, config) {
         return of("looks in a row at the same call; none count while its processes are at work", 0);
     }

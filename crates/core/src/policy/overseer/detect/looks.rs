@@ -56,7 +56,7 @@ impl<'h> Looks<'h> {
     }
 }
 
-/// Whether nothing came of the work in all this time. The steps count, not the ends: a tree that went and came back is
+/// Whether the agent made no progress in all this time. The steps count, not the ends: a tree that went and came back is
 /// another matter. Where no look read the files, nothing is known of them and nothing is reported.
 pub fn no_progress(window: &[&AgentSnapshot]) -> bool {
     freshly_seen(window) && window.windows(2).all(|pair| !pair[1].progress_since(pair[0]))

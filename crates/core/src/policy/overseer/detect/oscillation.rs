@@ -6,7 +6,7 @@
 //! believe in another reason.
 //!
 //! A state is only what stood: at two looks at the files, and while the agent went from one call to another. What comes
-//! and goes within one call is the work of a program, such as a test that writes a file and takes it away again.
+//! and goes within one call is the work of a program, such as a test that writes a file and removes it again.
 
 use super::{looks::*, measure::Measure};
 use crate::policy::{overseer::*, prelude::*};

@@ -1,4 +1,4 @@
-//! Much is used and nothing comes of it.
+//! The agent uses much and makes no progress.
 
 use super::{looks::*, measure::Measure};
 use crate::policy::{overseer::*, prelude::*};
@@ -9,7 +9,7 @@ const WINDOW: usize = 4;
 /// still reads before its first change, and for one that waits for a process that computes.
 const READERS_MAY_USE: u64 = 5;
 
-/// Where a provider tells no tokens while it works, its output is measured: a token is about so many bytes of it.
+/// Where a provider reports no tokens while it works, its output is measured: a token is about so many bytes of it.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// What an agent may use without progress, and what the overseer does about one that used more.
