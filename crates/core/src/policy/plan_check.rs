@@ -57,7 +57,7 @@ impl Finding {
 pub struct Around<'a> {
     /// Ids of the board and of its archive.
     pub known: &'a BTreeSet<TaskId>,
-    /// Who waits for whom on the board.
+    /// Which task waits for which on the board.
     pub board: &'a Graph,
     /// Those tasks whose spec is there.
     pub specs_found: &'a [TaskId],

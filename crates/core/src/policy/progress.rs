@@ -1,4 +1,4 @@
-//! How far an agent has come, in numbers for people: since when nothing came of its work, and how near each of the seven
+//! How far an agent has come, in numbers for people: since when it made no progress, and how near each of the seven
 //! alarms is. Those numbers are the detectors' own.
 
 use super::overseer::AgentSnapshot;

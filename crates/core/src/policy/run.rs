@@ -491,7 +491,7 @@ impl<'a> Round<'a> {
             return Cause::new(CauseKind::MissingRole, format!("{why}; {missing}"), hint);
         }
         if let Some(role) = task.judged_by() {
-            let why = format!("no {role} of the team may judge it: {}", hands(task));
+            let why = format!("no {role} of the team may judge it: {}", why_not_reviewers(task));
             let hint = format!(
                 "add another {role} to `team` in liza.yaml, or judge it yourself: `liza review claim {id}`"
             );
@@ -652,8 +652,8 @@ fn unanswered(question: &Question) -> String {
     format!("a person was asked at {asked} about {agent}, which shows {behaviour} ({seen}). {otherwise}")
 }
 
-/// Who may not judge it any more, and why.
-fn hands(task: &Task) -> String {
+/// Which agents may not review the task any more, and why.
+fn why_not_reviewers(task: &Task) -> String {
     let names: Vec<&str> = task.implementers.iter().map(AgentId::as_str).collect();
     let approved: Vec<&str> = task.approvers().iter().map(|approver| approver.as_str()).collect();
     let approved =

@@ -1,4 +1,4 @@
-//! How a task looks from outside: its place in the work graph, and what it waits for.
+//! The view of a task: its node state in the work graph, and what the task waits for.
 
 use super::prelude::*;
 use crate::board::rules::held_words;

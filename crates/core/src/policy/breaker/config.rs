@@ -30,7 +30,7 @@ settings! {
         pub churn_superseded: u32 = 3,
         pub churn_again: u32 = 2,
         /// `blocked_replacement_chain`: so many tasks in a row that were blocked and replaced, the last of which is blocked. Two: the
-        /// new cut did not help.
+        /// replacement did not help.
         pub chain_depth: u32 = 2,
         /// `crash_loop`: so many crashes within `crash_seconds`, of at least `crash_agents` different agents on at least
         /// `crash_tasks` different tasks. One agent alone is stopped by its runner, and crashes on one task block that task.

@@ -1,4 +1,4 @@
-//! Something that goes wrong in the same way in several places, and how near it is to tripping the breaker.
+//! A story: one problem that shows in the same way on several tasks, and how near it is to tripping the breaker.
 
 use super::evidence::{order, tasks_of};
 use crate::policy::prelude::*;
@@ -37,7 +37,7 @@ impl Sameness {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Story {
     pub key: String,
-    /// How far it has come, and how far it must come.
+    /// The count so far, and the count at which the breaker trips.
     pub count: u64,
     pub needed: u64,
     /// What is counted.
@@ -51,7 +51,7 @@ pub struct Story {
 }
 
 impl Story {
-    /// `name` tells it from other stories of the pattern.
+    /// `name` distinguishes it from other stories of the pattern.
     pub fn new(pattern: Pattern, name: &str, count: usize, needed: u32, unit: &'static str) -> Self {
         let key = if name.is_empty() {
             pattern.as_str().to_owned()

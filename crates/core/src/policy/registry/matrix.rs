@@ -1,10 +1,10 @@
-//! The access matrix as it is enforced: for every role what it may, and by what it is held to that.
+//! The access matrix: each role's permissions and how they are enforced.
 
 use super::{DeniedClass, Registry};
 use crate::policy::{prelude::*, provider::ProviderEntry, provider::ToolClass};
 
 words! {
-    /// What holds a role to a cell.
+    /// How a cell is enforced.
     pub enum Held {
         /// The transition function knows the role.
         Rule = "rule",
@@ -12,7 +12,7 @@ words! {
         Registry = "registry",
         /// The provider's own options.
         Provider = "provider",
-        /// It is asked of the agent, and nothing keeps it from doing otherwise.
+        /// Only the prompt asks for it; nothing enforces it.
         Prompt = "prompt",
         /// Nothing: it may.
         Nothing = "nothing",
@@ -42,7 +42,7 @@ pub struct Matrix {
     pub rows: Vec<Row>,
 }
 
-/// By whom a role is played: the provider's name and its entry.
+/// The provider of a role: its name and its entry.
 pub type Player<'p> = &'p dyn Fn(&Role) -> Option<(String, ProviderEntry)>;
 
 pub fn matrix(registry: Registry<'_>, player: Player<'_>) -> Matrix {

@@ -91,7 +91,7 @@ impl<'c> Registry<'c> {
         self.rights(role, |said| &said.deny)
     }
 
-    /// Whether liza.yaml keeps an operation from a role; the rules may keep it from it as well.
+    /// Whether liza.yaml denies an operation to a role; the rules may deny it as well.
     pub fn denies(self, role: &Role, operation: Operation) -> bool {
         let allowed = self.allowed(role);
         let right = Right::Operation(operation);
@@ -192,14 +192,14 @@ impl<'c> Registry<'c> {
         }
     }
 
-    /// Why a role is there.
+    /// The purpose of a role.
     pub fn description(self, role: &Role) -> &'c str {
         let said = self.said(role).and_then(|said| said.description.as_deref());
         said.unwrap_or_else(|| default_description(role))
     }
 }
 
-/// Who judges, plans or watches changes no files. A reviewer still has to run tests and `liza`.
+/// Roles that review, plan or oversee change no files. A reviewer still has to run tests and `liza`.
 fn default_denied(role: &Role) -> &'static [ToolClass] {
     match role.as_str() {
         "planner" | "code_reviewer" | "red_team" | "overseer" => &[ToolClass::Write],

@@ -261,10 +261,10 @@ impl PlannedNode {
             ));
         }
         if self.patch_bundle.is_some() {
-            remarks.push(format!("`patch_bundle` of {id} is not taken over: a bundle is applied to a task"));
+            remarks.push(format!("`patch_bundle` of {id} is ignored: a bundle is applied to a task"));
         }
         if self.review_result.is_some() {
-            remarks.push(format!("`review_result` of {id} is not taken over: the work is reviewed here"));
+            remarks.push(format!("`review_result` of {id} is ignored: the work is reviewed here"));
         }
         Ok(())
     }
