@@ -1,4 +1,4 @@
-//! An agent that was halted: whether that is about what it does now, and what becomes of its task.
+//! An agent that was halted: whether the halt is about its present work, and what becomes of its task.
 
 use super::overseer::{AgentSnapshot, Detection, OverseerConfig, claim_stands, detect, unanswered_before};
 pub use super::overseer::{SUREST_DETECTION, is_by_hand};
@@ -27,7 +27,7 @@ pub fn ordered<'b>(
 /// The overseer may have judged by what was seen so many looks ago.
 const LOOKS_BEHIND: usize = 2;
 
-/// Whether an agent of which this was seen may be halted without a person's word.
+/// Whether an agent of which this was seen may be halted without asking a person.
 pub fn is_borne_out(history: &[AgentSnapshot], config: &OverseerConfig) -> bool {
     any_lately(history, config, |found| found.suggested == Action::Halt)
 }

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// What became of a claim while its agent was at it.
+/// What became of a claim while its agent worked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claimed {

@@ -1,4 +1,4 @@
-//! Words of others on their way into a prompt.
+//! Text of agents and people on its way into a prompt.
 //!
 //! Titles, specs, feedback and diffs are written by people and agents, and any of them may hold sentences that read
 //! like orders. They are set into a fence that they cannot close, and above it stands where they come from.

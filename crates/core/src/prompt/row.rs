@@ -26,7 +26,7 @@ pub struct Row {
     /// Every task with its state, and for the planner what was reported.
     pub tree: bool,
     pub planning: bool,
-    /// Who is at work.
+    /// The agents that work now.
     pub agents: bool,
 }
 

@@ -25,7 +25,7 @@ const COMMON_WEIGHT: f64 = 0.15;
 /// longer text counts so much.
 const CONTAINED_WEIGHT: f64 = 0.775;
 
-/// The words of a text that tell what it is about, prepared for many comparisons.
+/// The words of a text that say what it is about, prepared for many comparisons.
 #[derive(Debug)]
 pub struct Topic {
     /// Sorted, each once.
@@ -84,7 +84,7 @@ impl Topic {
     }
 }
 
-/// How many of these words tell what it is about.
+/// How many of these words say what a text is about.
 fn telling<'w>(words: impl IntoIterator<Item = &'w String>) -> f64 {
     words.into_iter().map(|word| if is_common(word) { 0.0 } else { 1.0 }).sum()
 }

@@ -1,9 +1,9 @@
-//! Whether a criterion says what to look at, or only that all should be well.
+//! Whether a reviewer can check a criterion, or whether it is vague.
 //!
 //! No reading of minds: it weighs things that can be measured (a command, a number, a file, a quoted output, what a program
 //! returns, refuses or prints) against words that mean something else to each reader. `vagueness/labelled.tsv` is the yardstick.
 
-/// Words that promise and do not say what.
+/// Words that promise something without naming it.
 const EMPTY: &str = "\
     acceptable accordingly adequate adequately appropriate appropriately better clean cleaned cleaner \
     cleanup consistently correctly easily easy effective efficient efficiently elegant enhance \

@@ -1,4 +1,4 @@
-//! What the whole goal has come to: the results of all its tasks as one.
+//! The result of the whole goal: the results of all its tasks together.
 
 use super::{Amount, Counts, counts, journey::journey, journey::merged_at};
 use crate::board::gates::{Counted, GateOutcome};
@@ -21,7 +21,7 @@ pub struct GoalRollUp {
     pub review_cycles: u64,
     pub review: ReviewState,
     pub spent: Amount,
-    /// Why what is not merged is not: one line each.
+    /// Why each unmerged task is not merged: one line each.
     pub errors: Vec<String>,
 }
 

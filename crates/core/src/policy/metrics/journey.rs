@@ -16,7 +16,7 @@ pub struct Journey {
     pub review_waits: Vec<u64>,
     /// It was approved, until it was merged.
     pub merge_waits: Vec<u64>,
-    /// A review was taken, until the verdict or until it was let go.
+    /// From the claim of a review until the verdict or the release.
     pub reviews: Vec<u64>,
     /// From the claim until the task was submitted or released.
     pub work: Vec<u64>,

@@ -30,7 +30,7 @@ pub struct Asked<'a> {
     pub everything: Spent,
     /// How far tasks had come before.
     pub before: &'a BTreeMap<TaskId, TaskMark>,
-    /// What happened before or after this counts for nothing.
+    /// Events before or after this do not count.
     pub from: Option<Wall>,
     pub until: Option<Wall>,
     /// Only what is about these tasks, also of crashes and interventions.
@@ -96,11 +96,11 @@ pub struct Times {
     pub lead: Spread,
     /// Claimable → claimed.
     pub claim_queue: Spread,
-    /// Handed in → review taken.
+    /// Submitted → review claimed.
     pub review_queue: Spread,
     /// Approved → merged.
     pub merge_queue: Spread,
-    /// Review taken → verdict.
+    /// Review claimed → verdict.
     pub review: Spread,
     /// Claimed → submitted or released.
     pub work: Spread,

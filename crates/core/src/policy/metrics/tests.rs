@@ -46,7 +46,7 @@ fn work(bench: &mut Bench, coder: &str, name: &str, wait: u64, work: u64) {
     bench.ok(coder, submit);
 }
 
-/// Taken up after `wait`, judged after `review`.
+/// Review claimed after `wait`, verdict after `review`.
 fn judge_after(bench: &mut Bench, reviewer: &str, name: &str, wait: u64, review: u64, reason: Option<&str>) {
     bench.tick(wait);
     let start = bench.start_review(name);
