@@ -393,7 +393,7 @@ fn stale_checkpoint_switch_is_escalated() {
     assert_eq!(once_later(&world, 7300), ["checkpoint_stale CHECKPOINT"]);
     assert!(!world.path(".liza/ESCALATION").exists());
     assert_eq!(once_later(&world, 28_900), ["checkpoint_stale CHECKPOINT"]);
-    assert!(world.read(".liza/ESCALATION").contains("CHECKPOINT has halted everybody for 8 h"));
+    assert!(world.read(".liza/ESCALATION").contains("CHECKPOINT has halted all agents for 8 h"));
     world.human(&["doctor"]).ok();
     world.human(&["resume"]).ok();
     assert!(!world.path(".liza/ESCALATION").exists());

@@ -1,4 +1,4 @@
-//! The one ladder: what follows when an agent does not answer properly, runs out of its time, or crashes.
+//! The retry ladder: what follows when an agent's answer is invalid, its time is over, or it crashes.
 
 use crate::board::result::{EndCause, MOST_DISPATCHES};
 

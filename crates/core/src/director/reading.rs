@@ -1,4 +1,4 @@
-//! Whether what an agent said is exactly one value of its schema, and where it is not.
+//! Whether an agent's answer is exactly one value of its schema, and which fields are wrong.
 
 use std::fmt;
 

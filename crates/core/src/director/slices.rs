@@ -1,4 +1,4 @@
-//! What an accepted plan makes of its workstream: one task for each slice, and one that brings them together.
+//! The tasks of an accepted plan: one for each slice of its workstream, and the merge slice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +67,7 @@ fn of_plan(stream: &Workstream, plan: &DispatchPlan) -> Vec<Problem> {
     found
 }
 
-/// Only operators and coders work for a plan; what brings the slices together comes by itself.
+/// Only operators and coders work for a plan; liza adds the merge slice itself.
 fn of_slice(
     board: &Board,
     ids: &BTreeMap<TaskId, TaskId>,
@@ -84,7 +84,7 @@ fn of_slice(
         let kind = slice.slice_kind.as_str();
         wrong(
             "slice_kind",
-            format!("a plan has probe and work slices, no {kind}: the merge slice comes by itself"),
+            format!("a plan has probe and work slices, no {kind}: liza adds the merge slice itself"),
         );
     }
     for other in &slice.depends_on {

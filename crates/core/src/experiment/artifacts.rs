@@ -1,4 +1,4 @@
-//! The names of what a run leaves behind. The document that describes the flow gives them; no other file spells them out.
+//! The names of the files that a run writes. The document that describes the flow defines them; no other source file does.
 
 pub const IDEA: &str = "idea.md";
 pub const PLANNER_PROMPT: &str = "planner_prompt.txt";

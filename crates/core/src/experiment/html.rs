@@ -211,7 +211,7 @@ fn phases(report: &Report) -> (Vec<Bar>, Vec<Bar>) {
         marked: false,
     };
     let seconds = sums.iter().map(|(phase, seconds, _)| bar(phase, *seconds, took(*seconds)));
-    #[expect(clippy::cast_precision_loss, reason = "nobody uses 2^53 tokens")]
+    #[expect(clippy::cast_precision_loss, reason = "no run uses 2^53 tokens")]
     let tokens = sums.iter().map(|(phase, _, tokens)| bar(phase, *tokens as f64, compact(*tokens)));
     (seconds.collect(), tokens.collect())
 }

@@ -1,4 +1,4 @@
-//! What each agent of an experiment is told: its instructions, then the material, each piece in a section of its own.
+//! The prompt of each agent of an experiment: its instructions, then the material, each piece in a section of its own.
 //! Nothing in the material is expanded or replaced.
 
 use super::Idea;
@@ -48,7 +48,7 @@ pub fn coder(text: &str, idea: &Idea, plan: &str) -> String {
     instructions(text) + &section("Idea", &idea.text) + &section("Plan", plan)
 }
 
-/// What a coder is told about a rejection; the second part of its prompt from round 2 on.
+/// What the prompt says to a coder about a rejection; the second part of its prompt from round 2 on.
 pub fn feedback(text: &str, review: &str) -> String {
     instructions(text) + &section("Review", review)
 }

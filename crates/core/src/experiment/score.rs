@@ -1,4 +1,4 @@
-//! What the results of a sweep are worth.
+//! Scores of the results of a sweep.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What became of a run: `summary.json`, replaced after every step.
+//! The state and result of a run: `summary.json`, replaced after every step.
 
 use serde::{Deserialize, Serialize};
 

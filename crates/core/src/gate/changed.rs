@@ -67,7 +67,7 @@ impl Measured {
     fn of_cobertura(bytes: &[u8]) -> Self {
         let mut found = Self::default();
         let (mut file, mut method) = (String::new(), String::new());
-        // What cannot be read was said before.
+        // Unreadable reports were reported before.
         let _ = xml::walk(bytes, |element, above| match element.name {
             "class" => file = element.attribute("filename").unwrap_or_default().to_owned(),
             "method" => method = element.attribute("name").unwrap_or_default().to_owned(),

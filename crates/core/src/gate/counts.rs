@@ -1,4 +1,4 @@
-//! What counts of tests mean, however they were found.
+//! The verdict from counts of tests, for all adapters.
 
 use super::{Ran, Said, remember};
 

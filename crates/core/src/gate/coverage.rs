@@ -1,4 +1,4 @@
-//! How much of the code the tests reach: lcov or Cobertura, told apart by their content.
+//! How much of the code the tests reach: lcov or Cobertura, distinguished by their content.
 
 use std::collections::BTreeMap;
 
@@ -101,7 +101,7 @@ fn lcov(bytes: &[u8]) -> Result<Reached, String> {
             // Some tools count below zero or in powers of ten; only whether it was reached matters.
             let hit = hits.and_then(|hits| hits.parse::<f64>().ok()).filter(|hits| hits.is_finite());
             let (Some(line), Some(hit)) = (line, hit) else {
-                return Err(wrong("a line is told as `DA:LINE,COUNT`"));
+                return Err(wrong("a line is written as `DA:LINE,COUNT`"));
             };
             *lines.entry(file).or_default().entry(line).or_default() |= hit > 0.0;
             *own.2.entry(line).or_default() |= hit > 0.0;
@@ -280,8 +280,8 @@ mod tests {
             ("SF:a\nDA:1,1\n", "it ends in the middle of a record"),
             ("SF:a\nSF:b\n", "line 2: a record begins inside of another"),
             ("end_of_record\n", "line 1: a record ends that did not begin"),
-            ("SF:a\nDA:x,1\nend_of_record\n", "line 2: a line is told as `DA:LINE,COUNT`"),
-            ("SF:a\nDA:1,NaN\nend_of_record\n", "line 2: a line is told as `DA:LINE,COUNT`"),
+            ("SF:a\nDA:x,1\nend_of_record\n", "line 2: a line is written as `DA:LINE,COUNT`"),
+            ("SF:a\nDA:1,NaN\nend_of_record\n", "line 2: a line is written as `DA:LINE,COUNT`"),
             ("SF:a\nLF:1\nLH:2\nend_of_record\n", "line 4: more lines are covered than there are"),
             ("{\"total\": 100}", "line 1: this is neither lcov nor Cobertura"),
             ("<coverage/>", "it says nothing of lines"),

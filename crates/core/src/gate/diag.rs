@@ -57,13 +57,13 @@ fn findings(bytes: &[u8]) -> Result<Findings, String> {
     let count = count.ok_or("it has none of `diagnostics`, `errors` and `count`")?;
     let mut names = Vec::new();
     for finding in lists.into_iter().flatten().take(1000) {
-        remember(&mut names, &told(finding));
+        remember(&mut names, &finding_line(finding));
     }
     Ok(Findings { count, names })
 }
 
 /// A finding in words: where it is and what it says, as far as it says so.
-fn told(finding: &Value) -> String {
+fn finding_line(finding: &Value) -> String {
     if let Some(text) = finding.as_str() {
         return text.to_owned();
     }

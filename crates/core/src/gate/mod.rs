@@ -1,4 +1,4 @@
-//! WHAT A GATE SAID: adapters that read the output of a check. Pure: they are given bytes and say what they mean.
+//! GATE ADAPTERS: they read the output of a check. Pure: from bytes to a result.
 
 pub mod changed;
 mod counts;
@@ -20,7 +20,7 @@ use crate::board::gates::GateStatus;
 use crate::policy::gate::{AdapterKind, Gate};
 use crate::text::{clipped, shown_line};
 
-/// How a command that ran to its end did so. What could not run never comes here.
+/// How a command ended. Commands that could not run never come here.
 #[derive(Debug, Clone, Copy)]
 pub struct Ran<'a> {
     pub exit: i32,
@@ -38,7 +38,7 @@ pub struct Ran<'a> {
     pub changed: Option<&'a changed::ChangedLines>,
 }
 
-/// What an adapter makes of it.
+/// The result of an adapter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Said {
     pub status: GateStatus,
@@ -102,7 +102,7 @@ impl Said {
     }
 }
 
-/// Remembers a check that failed: once, fit to be printed, and only as many as somebody reads.
+/// Remembers a check that failed: once, fit to be printed, and only as many as a person reads.
 fn remember(names: &mut Vec<String>, name: &str) {
     let name = shown_line(name.trim());
     let name = clipped(&name, LONGEST_NAME);
@@ -111,8 +111,8 @@ fn remember(names: &mut Vec<String>, name: &str) {
     }
 }
 
-/// What is wrong with a command whose report cannot be read. One that failed and left nothing readable says that the
-/// tree is bad (it did not compile, say); one that claims success without a report says nothing at all.
+/// The result of a command whose report cannot be read. If the command failed, the tree is bad (it did not compile, say);
+/// if it claims success without a report, nothing is known.
 fn without_report(exit: i32, what: &str) -> Said {
     if exit == 0 {
         Said::could_not_run(what)

@@ -70,7 +70,7 @@ fn nextest_summary(line: &str) -> Option<(u64, u64)> {
     let (begun, all) = run.split_once('/').unwrap_or((run, run));
     let run = number(begun)?.max(number(all)?);
     let (mut passed, mut failed) = (0_u64, 0_u64);
-    // What stands in brackets tells more of those before it: `176 passed (1 flaky, 2 slow)`.
+    // The brackets say more about the count before them: `176 passed (1 flaky, 2 slow)`.
     for part in without_brackets(counted).split(", ") {
         let mut words = part.split_whitespace();
         let Some(count) = words.next().and_then(number) else { continue };

@@ -1,4 +1,4 @@
-//! What the tests of all adapters are made of.
+//! Helpers for the tests of all adapters.
 
 use super::{Ran, Said, judge};
 use crate::policy::gate::{AdapterKind, Gate};

@@ -25,7 +25,7 @@ impl Element<'_> {
     }
 }
 
-/// Walks through a document. `visit` is told every element that begins and the names of those it stands in, outermost
+/// Walks through a document. `visit` receives every element that begins and the names of those it stands in, outermost
 /// first.
 pub fn walk<'x>(bytes: &'x [u8], mut visit: impl FnMut(&Element<'x>, &[&'x str])) -> Result<(), String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;

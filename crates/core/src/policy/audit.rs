@@ -1,4 +1,4 @@
-//! The auditor's part in a goal that was routed: when it is asked, what it is asked for, and when a person has to decide.
+//! The audit of a routed goal: when the auditor starts, what it has to judge, and when a person has to decide.
 
 use super::prelude::*;
 use crate::board::goals::GOAL_SPEC;

@@ -3,8 +3,8 @@
 use super::prelude::*;
 
 sparse_settings! {
-    /// What reviewers have to answer. Each list is the whole of what its level asks: levels do not add up, so that whoever
-    /// reads one of them knows what it asks.
+    /// What reviewers have to answer. Each list is the whole of what its level asks: levels do not add up, so that a
+    /// reader of one list knows what its level asks.
     pub struct Checklists {
         pub low: Vec<String>,
         pub medium: Vec<String>,

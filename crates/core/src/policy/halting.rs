@@ -1,10 +1,10 @@
-//! An agent that was halted: whether that is about what it does now, and what becomes of its task.
+//! An agent that was halted: whether the halt is about its present work, and what becomes of its task.
 
 use super::overseer::{AgentSnapshot, Detection, OverseerConfig, claim_stands, detect, unanswered_before};
 pub use super::overseer::{SUREST_DETECTION, is_by_hand};
 use super::prelude::*;
 
-/// The last thing that was done about anybody: what comes later has a higher number.
+/// The number of the last intervention; later ones have higher numbers.
 pub fn last_number(board: &Board) -> u64 {
     board.rest.interventions.iter().map(Intervention::number).max().unwrap_or(0)
 }
@@ -24,16 +24,16 @@ pub fn ordered<'b>(
     })
 }
 
-/// Whoever judged may have read what was seen so many looks ago.
+/// The overseer may have judged by what was seen so many looks ago.
 const LOOKS_BEHIND: usize = 2;
 
-/// Whether an agent of which this was seen may be halted without a person's word.
+/// Whether an agent of which this was seen may be halted without asking a person.
 pub fn is_borne_out(history: &[AgentSnapshot], config: &OverseerConfig) -> bool {
     any_lately(history, config, |found| found.suggested == Action::Halt)
 }
 
 /// Whether an agent of which this was seen may be halted because no person answered the question about it: the session has
-/// shown the behaviour since before the question, and shows it still. Anyone could have made the overseer ask.
+/// shown the behaviour since before the question, and shows it still. Any agent's report could have made the overseer ask.
 pub fn follows_question(
     board: &Board,
     halt: &Intervention,
@@ -64,17 +64,17 @@ pub fn reason(halt: &Intervention) -> String {
     format!("halted by the overseer ({}): {}", halt.behaviour.as_str(), halt.evidence.join("; "))
 }
 
-/// What has to be answered before somebody goes on.
+/// The questions to answer before another agent continues the task.
 pub fn questions(halt: &Intervention, task: &TaskId) -> Vec<String> {
     let ask = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     match halt.behaviour {
         Behaviour::InfiniteLoop => ask(&[
             "What does it wait for, or try again and again, that cannot succeed as it is tried?",
-            "What should be tried instead, or is something missing that only somebody else can supply?",
+            "What should be tried instead, or is something missing that only another agent or a person can supply?",
         ]),
         Behaviour::RepeatedFailures => ask(&[
             "What makes the same thing fail each time: the task, the environment, or the way it is done?",
-            "Can that be mended before somebody goes on?",
+            "Can that be fixed before another agent continues?",
         ]),
         Behaviour::Stagnation => ask(&["What would be the first small step that can be seen in the tree?"]),
         Behaviour::Oscillation => ask(&[
@@ -88,7 +88,7 @@ pub fn questions(halt: &Intervention, task: &TaskId) -> Vec<String> {
         Behaviour::TokenExhaustion | Behaviour::Timeout => {
             vec![format!("Should `{task}` be cut into smaller tasks, or the limits be raised?")]
         }
-        Behaviour::Reported => ask(&["What should be done differently by whoever goes on with it?"]),
+        Behaviour::Reported => ask(&["What should the next agent do differently?"]),
     }
 }
 

@@ -2,17 +2,17 @@
 
 use super::prelude::*;
 
-/// What became of a claim while its agent was at it.
+/// What became of a claim while its agent worked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claimed {
     Submitted,
     Blocked,
-    /// Handed off or released: it is free for somebody to go on with.
+    /// Handed off or released: another agent may continue it.
     LetGo,
     /// The task was closed meanwhile.
     Ended,
-    /// Somebody else holds it now.
+    /// Another agent holds it now.
     Lost,
     /// It is still this agent's to finish.
     Unfinished,
@@ -39,11 +39,11 @@ pub fn of_claim(board: &Board, agent: &AgentId, task: &TaskId, epoch: u64) -> Cl
 #[serde(rename_all = "snake_case")]
 pub enum Reviewed {
     Approved,
-    /// Its approval counts, and another reviewer has to give his.
+    /// Its approval counts, and another reviewer has to approve, too.
     Counted,
     Rejected,
     Blocked,
-    /// Somebody else decides, or nobody any more.
+    /// Another reviewer decides, or no verdict is needed any more.
     Lost,
     Unfinished,
 }

@@ -1,4 +1,4 @@
-//! Who keeps which paths from others, as the board says. There is no other table of locks: a task holds the paths it owns
+//! Which task keeps which paths from other tasks, as the board says. There is no other table of locks: a task holds the paths it owns
 //! from its first claim until it ends or gives them back.
 
 use super::prelude::*;
@@ -28,11 +28,11 @@ impl Granularity {
     }
 }
 
-/// What ends a lock by itself.
+/// What ends a lock without a person or an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EndsWith {
-    /// From `until` on somebody else may claim the task; its paths stay with the task.
+    /// From `until` on another agent may claim the task; its paths stay with the task.
     Lease,
     /// From `until` on a blocked task holds no paths.
     BlockedHold,
@@ -47,14 +47,14 @@ pub struct Lock {
     pub granularity: Granularity,
     pub task: TaskId,
     pub status: Status,
-    /// Who works on the task, or did last.
+    /// The agent that works on the task, or did last.
     pub agent: Option<AgentId>,
     pub epoch: u64,
     /// When the task was claimed last.
     pub since: Option<Wall>,
     pub until: Option<Wall>,
     pub ends_with: EndsWith,
-    /// Nobody has a right to the task that has not run out, so nobody may be there to let the paths go.
+    /// No unexpired lease exists for the task, so perhaps no agent is left to release the paths.
     pub stale: bool,
 }
 
@@ -71,7 +71,7 @@ pub fn locks(board: &Board, now: &Stamp) -> Vec<Lock> {
     all
 }
 
-/// Those that keep somebody from `path`.
+/// The locks that keep other tasks from `path`.
 pub fn locks_on(board: &Board, now: &Stamp, path: &PathPattern) -> Vec<Lock> {
     locks(board, now).into_iter().filter(|lock| lock.path.overlaps(path).is_some()).collect()
 }
@@ -239,6 +239,6 @@ mod tests {
         assert_eq!(found("src/deep/main.rs"), ["dir"]);
         assert_eq!(found("docs/"), ["file"]);
         assert_eq!(found("**"), ["file", "dir"]);
-        assert!(found("x/y.rs").is_empty(), "nobody has begun on it");
+        assert!(found("x/y.rs").is_empty(), "no agent has begun on it");
     }
 }

@@ -47,7 +47,7 @@ impl Finding {
 
     /// What the transition says beyond what was found here.
     pub fn refusal(message: &str, hint: Option<&str>) -> Self {
-        let hint = hint.unwrap_or("mend that, then check again");
+        let hint = hint.unwrap_or("fix that, then check again");
         Self::of_all(Severity::Error, "refused", message.to_owned(), hint)
     }
 }
@@ -57,7 +57,7 @@ impl Finding {
 pub struct Around<'a> {
     /// Ids of the board and of its archive.
     pub known: &'a BTreeSet<TaskId>,
-    /// Who waits for whom on the board.
+    /// Which task waits for which on the board.
     pub board: &'a Graph,
     /// Those tasks whose spec is there.
     pub specs_found: &'a [TaskId],
@@ -139,8 +139,8 @@ fn lacking(task: &NewTask, spec_found: bool, around: &Around) -> Vec<Finding> {
     let severity = refused_if(around.finalize);
     let mut found = Vec::new();
     if task.done_when.is_empty() {
-        let message = format!("{} has no done_when: nobody could tell when it is finished", task.id);
-        let hint = "say what somebody else can check: a command and what it prints, a number, a refusal";
+        let message = format!("{} has no done_when: no reviewer could check whether it is finished", task.id);
+        let hint = "say what a reviewer can check: a command and what it prints, a number, a refusal";
         found.push(Finding::of(severity, "criteria_missing", &task.id, message, hint));
     }
     if !spec_found {
@@ -152,7 +152,7 @@ fn lacking(task: &NewTask, spec_found: bool, around: &Around) -> Vec<Finding> {
         found.push(Finding::of(severity, "spec_missing", &task.id, what, hint));
     }
     if task.scope.inside.is_empty() && task.kind != Kind::Report {
-        let message = format!("{} has no scope: nothing it changes could be handed in", task.id);
+        let message = format!("{} has no scope: no change could be submitted", task.id);
         let hint = "name under `scope: {in: […]}` the files or directories it may change";
         found.push(Finding::of(severity, "scope_missing", &task.id, message, hint));
     }
@@ -164,7 +164,7 @@ fn vague(task: &NewTask) -> Vec<Finding> {
     each.filter(|(_, weighed)| weighed.is_vague())
         .map(|(criterion, weighed)| {
             let why = match weighed.empty.first() {
-                Some(word) => format!("`{word}` means something else to everybody"),
+                Some(word) => format!("`{word}` means something else to each reader"),
                 None => "it names nothing that could be run, read or counted".to_owned(),
             };
             let message = format!("{}: the criterion {} cannot be checked: {why}", task.id, quoted(criterion));

@@ -19,13 +19,13 @@ pub struct Price {
 
 impl Price {
     pub fn of(&self, input: u64, output: u64, cached: u64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "nobody uses 2^53 tokens")]
+        #[expect(clippy::cast_precision_loss, reason = "no session uses 2^53 tokens")]
         let cost = |tokens: u64, price: f64| tokens as f64 * price / PER;
         cost(input, self.input) + cost(output, self.output) + cost(cached, self.cached.unwrap_or(self.input))
     }
 }
 
-/// Prices by the name of a model, or of a provider for sessions whose model nobody named.
+/// Prices by the name of a model, or of a provider for sessions whose model is not known.
 pub type Prices = BTreeMap<String, Price>;
 
 /// The price of a session: of the model that its provider named, or that was asked for, or else of its provider.

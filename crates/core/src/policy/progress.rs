@@ -1,4 +1,4 @@
-//! How far an agent has come, in numbers for people: since when nothing came of its work, and how near each of the seven
+//! How far an agent has come, in numbers for people: since when it made no progress, and how near each of the seven
 //! alarms is. Those numbers are the detectors' own.
 
 use super::overseer::AgentSnapshot;
@@ -40,8 +40,8 @@ mod tests {
     fn all_seven_measures_need_a_snapshot() {
         let history = [look(10, "a", 0), look(20, "b", 500)];
         let config = OverseerConfig::default();
-        let told: Vec<Behaviour> = measures(&history, &config).iter().map(|one| one.behaviour).collect();
-        assert_eq!(told, Behaviour::ALL);
+        let measured: Vec<Behaviour> = measures(&history, &config).iter().map(|one| one.behaviour).collect();
+        assert_eq!(measured, Behaviour::ALL);
         assert_eq!(measures(&[], &config), []);
     }
 }

@@ -27,7 +27,7 @@ sparse_settings! {
         /// What stands in a prompt and what it becomes on the way: for programs that expand `@file` in what they read. A prompt
         /// in a file is left as it is.
         pub escape: BTreeMap<String, String>,
-        /// What an agent is told at the start of a prompt in which something was escaped, where the program leaves the escapes in.
+        /// The note at the start of a prompt in which something was escaped, where the program leaves the escapes in.
         pub escape_note: Option<String>,
         /// Variables that are set for it, on top of those of the base.
         pub set: BTreeMap<String, String>,
@@ -207,10 +207,10 @@ impl ProviderEntry {
         self.command.first().and_then(|words| words.as_slice().first()).map_or("", String::as_str)
     }
 
-    /// How this kind of tools is denied, if it can be. Whoever names a command of his own says in it where the arguments
-    /// go that decide what an agent may do; one that does not is not told.
+    /// How this kind of tools is denied, if it can be. A command from liza.yaml marks where the arguments go that restrict
+    /// the agent; a command without that mark gets none of them.
     pub fn denial(&self, class: ToolClass) -> Option<&Denial> {
-        let denials = self.deny.as_ref().filter(|_| self.is_told_permissions())?;
+        let denials = self.deny.as_ref().filter(|_| self.takes_permissions())?;
         let denial = match class {
             ToolClass::Read => &denials.read,
             ToolClass::Write => &denials.write,
@@ -228,7 +228,7 @@ impl ProviderEntry {
     /// The arguments that deny tools by their names, if there are any.
     pub fn denies_by_name(&self) -> &[String] {
         match &self.deny {
-            Some(denials) if self.is_told_permissions() => &denials.by_name,
+            Some(denials) if self.takes_permissions() => &denials.by_name,
             _ => &[],
         }
     }
@@ -263,7 +263,7 @@ impl ProviderEntry {
         }
     }
 
-    fn is_told_permissions(&self) -> bool {
+    fn takes_permissions(&self) -> bool {
         self.command.iter().flat_map(Words::as_slice).any(|word| word == "{permissions}")
     }
 

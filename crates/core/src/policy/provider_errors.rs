@@ -6,13 +6,13 @@ use crate::board::breaker::CrashClass;
 
 /// A line of an error is looked at so far.
 const LONGEST: usize = 4096;
-/// Nobody waits longer than that for a provider.
+/// The longest time, in seconds, that a runner waits for a provider.
 const LONGEST_WAIT: u64 = 31 * 24 * 3600;
 
 sparse_settings! {
     /// Texts by which a failure is known, upper and lower case alike; `*` stands for anything. The classes are tried in this order.
     pub struct ErrorTable {
-        /// Nobody is logged in, or a key is wrong.
+        /// The provider has no login, or its key is wrong.
         pub login: Vec<String>,
         /// What was paid for is used up.
         pub quota: Vec<String>,

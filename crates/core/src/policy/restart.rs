@@ -1,4 +1,4 @@
-//! When an agent that died is started again, when not any more, and when its task is the cause.
+//! When an agent that crashed is started again, when it is given up, and when its task is the cause.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ pub const CRASHES: usize = 3;
 pub const WINDOW: Duration = Duration::from_secs(300);
 /// The first pause; each further crash in the window doubles it.
 pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// So many crashes on one task within an hour are the task's doing. One more than end a runner: an agent that is broken
-/// itself must not block what others can do.
+/// So many crashes on one task within an hour are blamed on the task. One more than end a runner: an agent that is broken
+/// itself must not block a task that other agents can do.
 const CRASHES_OF_TASK: usize = CRASHES + 1;
 const TASK_WINDOW_SECONDS: i64 = 3600;
 /// So much of how the last one ended is repeated.

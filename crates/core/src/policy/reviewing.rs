@@ -1,4 +1,4 @@
-//! How reviews come to an end: `review:` in liza.yaml.
+//! Limits and approvals of reviews: `review:` in liza.yaml.
 
 use super::prelude::*;
 

@@ -1,5 +1,5 @@
-//! What a run of the whole team does next: keep the window full, finish before beginning, and know when nothing can go
-//! on any more, and why.
+//! What a run of the whole team does next: keep all seats of the window busy, finish tasks before it starts new ones, and
+//! say when no task can proceed any more, and why.
 
 use super::overseer::Question;
 use super::prelude::*;
@@ -8,7 +8,7 @@ use super::spend::SpendConfig;
 use super::view::Scene;
 use super::wake::wakes;
 
-/// A place in the team.
+/// One agent id of the team, with its role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seat {
     pub agent: AgentId,
@@ -19,26 +19,26 @@ pub struct Seat {
 #[derive(Debug, Clone, Default)]
 pub struct Team {
     pub seats: Vec<Seat>,
-    /// Who works, and on what.
+    /// Agents that work, and on which task.
     pub busy: BTreeMap<AgentId, Option<TaskId>>,
-    /// Who is not started any more, and why.
+    /// Agents that are not started any more, and why.
     pub out: BTreeMap<AgentId, String>,
-    /// What shows the last words of those.
+    /// The command that shows the log of each of those agents.
     pub logs: BTreeMap<AgentId, String>,
-    /// Who is run by another process.
+    /// Agents that another process runs.
     pub elsewhere: BTreeSet<AgentId>,
-    /// Who is not started for a moment: it failed just now.
+    /// Agents that failed just now and are not started for a moment.
     pub resting: BTreeSet<AgentId>,
     /// Occasions the planner was woken for already.
     pub handled: BTreeSet<String>,
-    /// Tasks for which somebody was started again and again and nothing came of it, and what was said last.
+    /// Tasks for which agents were started again and again without a result, and what the last one said.
     pub futile: BTreeMap<TaskId, String>,
     pub window: usize,
     /// Roles that a person plays.
     pub people: BTreeSet<Role>,
     /// Seats that merge what a person approved, and do nothing else.
     pub mergers: BTreeSet<AgentId>,
-    /// What a person was asked and has not answered.
+    /// Questions to a person that are not answered yet.
     pub questions: Vec<Question>,
     /// What may be spent.
     pub caps: SpendConfig,
@@ -73,7 +73,7 @@ pub struct Start {
     pub woken: Vec<String>,
 }
 
-/// One reason why something does not go on.
+/// One reason why a task does not proceed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,14 +107,14 @@ pub enum CauseKind {
     /// Paths are held by a task that does not move.
     OwnershipDeadlock,
     MissingRole,
-    /// An agent was started for it again and again, and could not take it up.
+    /// Agents were started for it again and again, and could not claim it.
     DispatchError,
     Dependency,
     /// A cap is used up; only a person may raise it.
     Spend,
-    /// Somebody outside of this team is at it.
+    /// An agent outside of this team works on it.
     Elsewhere,
-    /// It goes on by itself when a time has passed.
+    /// It proceeds without a person when a time has passed.
     Later,
 }
 
@@ -122,9 +122,9 @@ pub enum CauseKind {
 pub enum State {
     Running,
     Complete,
-    /// Nothing moves now, but something will by itself: another's lease, a reservation.
+    /// No task proceeds now, but one will without a person: a lease or a reservation of another agent expires.
     Waiting(Vec<Cause>),
-    /// Nothing will move unless somebody does something.
+    /// No task can proceed without a person.
     Stuck(Vec<Cause>),
 }
 
@@ -134,7 +134,7 @@ pub struct Next {
     pub state: State,
 }
 
-/// Decides. Bodies of tasks ready for review and of approved ones must be loaded.
+/// Decides which agents to start. Bodies of tasks ready for review and of approved ones must be loaded.
 pub fn next(board: &Board, world: &World, now: &Stamp, team: &Team) -> Next {
     let mut round = Round { board, world, now, team, given: BTreeSet::new(), starts: Vec::new() };
     if world.switches.global().is_none() {
@@ -240,7 +240,7 @@ impl<'a> Round<'a> {
                             && check_reviewable(self.board, &call, task).is_ok()
                             && self.is_affordable(seat, Some(task)))
             };
-            // Whoever took a review and died with it gets it back.
+            // A reviewer that claimed a review and died gets the review back.
             let own =
                 |seat: &&Seat| task.review_lease.as_ref().is_some_and(|lease| lease.agent == seat.agent);
             let judges = || self.team.playing(&role);
@@ -253,7 +253,7 @@ impl<'a> Round<'a> {
 
     fn begin_tasks(&mut self) {
         let candidates = sorted(self.board, is_claimable);
-        // First what somebody of the team has begun, then the rest.
+        // First the tasks that an agent of the team has begun, then the rest.
         let of_team = |task: &&Task| task.assigned_to.as_ref().is_some_and(|agent| self.team.has(agent));
         let (begun, fresh): (Vec<&Task>, Vec<&Task>) = candidates.into_iter().partition(of_team);
         for task in begun.into_iter().chain(fresh) {
@@ -288,11 +288,11 @@ impl<'a> Round<'a> {
         if call.check_switches(Some(&task.id)).is_err() || !self.is_affordable(seat, Some(task)) {
             return false;
         }
-        // Nobody runs this seat: what it holds on record, it holds no more once it is started anew.
+        // No agent runs in this seat: what it holds on record, it no longer holds once it is started again.
         is_own_work(seat, task) || check_claimable(self.board, &call, task).is_ok()
     }
 
-    /// Two that were not claimed yet can still be in each other's way.
+    /// Two tasks that are not claimed yet may own overlapping paths.
     fn overlaps_what_is_given(&self, task: &Task) -> bool {
         let given = self.starts.iter().filter_map(|start| start.task.as_ref());
         let taken = self.team.busy.values().flatten().chain(given);
@@ -313,7 +313,7 @@ fn sorted(board: &Board, wanted: impl Fn(&Task) -> bool) -> Vec<&Task> {
     found
 }
 
-/// Why nothing goes on.
+/// Why no task proceeds.
 impl<'a> Round<'a> {
     fn standstill(&self) -> State {
         let (board, team) = (self.board, self.team);
@@ -323,7 +323,7 @@ impl<'a> Round<'a> {
         }
         let is_open = |task: &&Task| !task.status.is_terminal() && team.is_about(task);
         let open: Vec<&Task> = board.tasks.iter().filter(is_open).collect();
-        // A planner could still plan more; nobody else is waited for when there is nothing to do.
+        // A planner could still plan more; the run waits for no other agent when there is nothing to do.
         let planner_rests = team.playing(&Role::planner()).any(|seat| team.resting.contains(&seat.agent));
         if open.is_empty() && !planner_rests {
             return self.nothing_open();
@@ -336,7 +336,7 @@ impl<'a> Round<'a> {
         if let Some(cycle) = Graph::of(&board.tasks).cycle() {
             let names: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
             let why = format!("these tasks wait for each other: {}", names.join(" → "));
-            let hint = "cut one of them anew: `liza task rescope ID --into FILE --reason …`";
+            let hint = "split or replan one of them: `liza task rescope ID --into FILE --reason …`";
             causes.push(Cause::new(CauseKind::Cycle, why, hint));
         }
         causes.extend(open.iter().map(|task| self.cause(&scene, task).of(&task.id)));
@@ -345,7 +345,7 @@ impl<'a> Round<'a> {
         if moves_by_itself { State::Waiting(causes) } else { State::Stuck(causes) }
     }
 
-    /// Complete, if something came of it.
+    /// Complete, if a task was merged.
     fn nothing_open(&self) -> State {
         let (board, team) = (self.board, self.team);
         if let Some(only) = &team.only {
@@ -353,14 +353,14 @@ impl<'a> Round<'a> {
                 return State::Complete;
             };
             let why = format!("it is {}, so nothing of it was merged", task.status);
-            let hint = format!("`liza task show {only}` tells why; give the job anew if it is still wanted");
+            let hint = format!("`liza task show {only}` says why; start the job again if it is still wanted");
             return State::Stuck(vec![Cause::person(why, hint).of(only)]);
         }
         if board.has_merged_for_goal() {
             return State::Complete;
         }
         if board.is_planned() {
-            let hint = "plan anew with `liza plan FILE` or `liza task add`, or leave it at that";
+            let hint = "plan new tasks with `liza plan FILE` or `liza task add`, or leave it at that";
             return State::Stuck(vec![Cause::person("everything was abandoned", hint)]);
         }
         let planner = Role::planner();
@@ -396,7 +396,7 @@ impl<'a> Round<'a> {
         }
         if task.status == Status::Draft {
             let hint = format!("`liza task finalize {id}`");
-            return Cause::person("it is a draft that nobody finalized", hint);
+            return Cause::person("it is a draft that is not finalized yet", hint);
         }
         let is_for_it = |subject: &String| subject.eq_ignore_ascii_case(id.as_str());
         let mut switches = self.world.switches.set.iter();
@@ -408,13 +408,13 @@ impl<'a> Round<'a> {
         let waits_for_merge = task.status == Status::Approved && task.judged_by().is_none();
         if waits_for_merge && mergers.peek().is_some() && mergers.all(|seat| !may_merge(board, &seat.agent)) {
             let why = format!(
-                "it is approved, and the role registry (liza.yaml, roles.{role}.deny/allow) lets nobody of the team merge"
+                "it is approved, and the role registry (liza.yaml, roles.{role}.deny/allow) lets no agent of the team merge"
             );
             return Cause::person(why, format!("`liza merge {id}`, or change the registry and run again"));
         }
         if let Some(why) = team.futile.get(id) {
-            let hint = format!("mend that, then run again; `liza task show {id}` tells more");
-            return Cause::new(CauseKind::DispatchError, format!("it could not be taken up: {why}"), hint);
+            let hint = format!("fix that, then run again; `liza task show {id}` shows more");
+            return Cause::new(CauseKind::DispatchError, format!("agents could not claim it: {why}"), hint);
         }
         let lease = if task.judged_by().is_some() { &task.review_lease } else { &task.lease };
         if let Some(lease) = lease
@@ -446,7 +446,7 @@ impl<'a> Round<'a> {
                 || team.out.contains_key(agent)
                 || team.caps.reached(board, None, Some(agent)).is_some())
             && board.agent(agent).is_some_and(|agent| agent.is_active())
-            // Where nobody may spend anything on it, time does not help.
+            // Where the cap of the task is used up, waiting does not help.
             && used_up.is_none()
         {
             let why = format!("it is reserved for {agent} until {}", until.at);
@@ -472,7 +472,7 @@ impl<'a> Round<'a> {
             let rival = on.iter().any(|other| !task.depends_on.contains(&other.id));
             let kind = if rival { CauseKind::OwnershipDeadlock } else { CauseKind::Dependency };
             let names: Vec<&str> = on.iter().map(|other| other.id.as_str()).collect();
-            return Cause::new(kind, why, format!("see to {} first", names.join(", ")));
+            return Cause::new(kind, why, format!("look at {} first", names.join(", ")));
         }
         if self.is_for_a_person(task) {
             return Cause::new(CauseKind::Elsewhere, for_a_person(task), person_types(task));
@@ -491,7 +491,7 @@ impl<'a> Round<'a> {
             return Cause::new(CauseKind::MissingRole, format!("{why}; {missing}"), hint);
         }
         if let Some(role) = task.judged_by() {
-            let why = format!("no {role} of the team may judge it: {}", hands(task));
+            let why = format!("no {role} of the team may judge it: {}", why_not_reviewers(task));
             let hint = format!(
                 "add another {role} to `team` in liza.yaml, or judge it yourself: `liza review claim {id}`"
             );
@@ -526,7 +526,7 @@ impl<'a> Round<'a> {
             && !self.team.playing(&role).any(may)
     }
 
-    /// Nobody of the role may spend anything on this: the cap that is used up.
+    /// The cap that is used up, so that no agent of the role may spend anything on this.
     fn used_up(&self, role: &Role, task: Option<&Task>) -> Option<Cause> {
         let reached = |seat: &Seat| self.team.caps.reached(self.board, task, Some(&seat.agent));
         let reached = self.team.playing(role).map(reached).collect::<Option<Vec<_>>>()?.into_iter().next()?;
@@ -535,7 +535,7 @@ impl<'a> Round<'a> {
         Some(Cause::new(CauseKind::Spend, why, hint))
     }
 
-    /// Whoever is run by another process and could take this now.
+    /// An agent that another process runs and that could claim this now.
     fn taker_elsewhere(&self, task: &Task, role: &Role) -> Option<&'a AgentId> {
         let could = |seat: &&Seat| {
             let call = self.call(&seat.agent);
@@ -551,7 +551,7 @@ impl<'a> Round<'a> {
     }
 }
 
-/// Something that only a person of the team can go on with.
+/// A task that only a person of the team can continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForPerson {
     pub task: TaskId,
@@ -605,19 +605,19 @@ fn nothing_planned(team: &Team) -> Cause {
     Cause::new(CauseKind::MissingRole, format!("there are no tasks, and {why}"), hint)
 }
 
-/// Whether the role registry lets it; whoever is not registered yet is told then.
+/// Whether the role registry lets the agent merge; an agent not registered yet gets its grants when it registers.
 fn may_merge(board: &Board, agent: &AgentId) -> bool {
     board.agent(agent).is_none_or(|agent| !agent.grants.denied.contains(&Operation::Merge))
 }
 
-/// Why nobody of the team can play a role; nothing if somebody can.
+/// Why no agent of the team can play a role; nothing if one can.
 fn missing_role(team: &Team, role: &Role) -> Option<String> {
     let stopped = |Seat { agent, .. }: &Seat| Some(format!("{agent} has stopped ({})", team.out.get(agent)?));
     let stopped = team.playing(role).map(stopped).collect::<Option<Vec<_>>>()?;
     Some(if stopped.is_empty() { format!("the team has no {role}") } else { stopped.join("; ") })
 }
 
-/// Where to read why everybody of a role has stopped.
+/// Where to read why all agents of a role have stopped.
 fn last_words(team: &Team, role: &Role) -> Option<String> {
     let logs = team.playing(role).filter_map(|seat| team.logs.get(&seat.agent));
     let logs: Vec<&str> = logs.map(String::as_str).collect();
@@ -652,8 +652,8 @@ fn unanswered(question: &Question) -> String {
     format!("a person was asked at {asked} about {agent}, which shows {behaviour} ({seen}). {otherwise}")
 }
 
-/// Who may not judge it any more, and why.
-fn hands(task: &Task) -> String {
+/// Which agents may not review the task any more, and why.
+fn why_not_reviewers(task: &Task) -> String {
     let names: Vec<&str> = task.implementers.iter().map(AgentId::as_str).collect();
     let approved: Vec<&str> = task.approvers().iter().map(|approver| approver.as_str()).collect();
     let approved =

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// Whether somebody may begin or take over the work, as far as its state goes.
+/// Whether an agent may claim or take over the task, as far as its state goes.
 pub fn is_claimable(task: &Task) -> bool {
     matches!(task.status, Status::Idle | Status::Rejected | Status::IntegrationFailed | Status::Working)
 }
@@ -10,7 +10,7 @@ pub fn is_claimable(task: &Task) -> bool {
 /// The best task this caller could claim now.
 pub fn best_claim<'b>(board: &'b Board, call: &Call, wanted: impl Fn(&Task) -> bool) -> Option<&'b Task> {
     let by = call.by.id();
-    // What it has let go is no longer its own.
+    // A task that the agent has released is no longer its own.
     let own = |task: &Task| {
         task.assigned_to.as_ref() == Some(&by)
             && (task.reserved_until.is_some() || task.status == Status::Working)

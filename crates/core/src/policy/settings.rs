@@ -68,7 +68,7 @@ impl<T: TryFrom<u64>> serde::de::Visitor<'_> for Whole<T> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<T, E> {
-        // Beyond this not every whole number can be told from its neighbours.
+        // Beyond this not every whole number can be distinguished from its neighbours.
         let is_whole = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
         let whole = is_whole.then_some(number as u64).and_then(|whole| T::try_from(whole).ok());
         whole.ok_or_else(|| E::invalid_value(serde::de::Unexpected::Float(number), &self))

@@ -1,4 +1,4 @@
-//! What work may cost: `spend:` in liza.yaml, and when somebody is told.
+//! What work may cost: `spend:` in liza.yaml, and from when on an alert says so.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Who works: the team that `liza run` starts, and what bounds it.
+//! The team that `liza run` starts, and its limits.
 
 use serde::Deserializer;
 
@@ -18,7 +18,7 @@ pub struct TeamMember {
     /// How many of them; their ids are numbered.
     #[serde(default = "one_of_them")]
     pub count: u32,
-    /// By whom they are played, if not as the role or the project says; `human` is a person, whom a run waits for.
+    /// Their provider, if not the one of the role or the project; `human` is a person, for whom a run waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }
@@ -27,7 +27,7 @@ fn one_of_them() -> u32 {
     1
 }
 
-/// A team for those who named none; with as many reviewers as an approval takes, and with somebody of the red team where the
+/// The team where liza.yaml names none; with as many reviewers as an approval takes, and with a red team agent where the
 /// project gives it a turn.
 pub fn default_team(red_team: bool, reviewers: u32) -> Vec<TeamMember> {
     let member = |role: Role, count: u32| TeamMember { role, count, provider: None };
@@ -165,7 +165,7 @@ impl RunConfig {
     }
 }
 
-/// What the watcher tells people, and how.
+/// What the watcher reports to people, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WatchConfig {

@@ -1,4 +1,4 @@
-//! How a task looks from outside: its place in the work graph, and what it waits for.
+//! The view of a task: its node state in the work graph, and what the task waits for.
 
 use super::prelude::*;
 use crate::board::rules::held_words;
@@ -29,7 +29,7 @@ impl NodeState {
     }
 }
 
-/// Why nobody is on it right now, in words, and whom it waits for.
+/// Why no agent works on the task now, in words, and which agent it waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Waiting {
     /// Task ids, an agent's id, a role, or `human`.
@@ -84,7 +84,7 @@ impl<'b> Scene<'b> {
         &self.by_id
     }
 
-    /// What the task waits for; nothing, if it is finished or somebody works on it.
+    /// What the task waits for; nothing, if it is finished or an agent works on it.
     pub fn waiting(&self, task: &'b Task) -> Option<Waiting> {
         match task.status {
             Status::Draft => one("planner", "a draft; the planner finalizes it"),
@@ -96,7 +96,7 @@ impl<'b> Scene<'b> {
                     return Some(Waiting { on, why });
                 }
                 if task.hypothesis_exhausted() {
-                    return one("planner", "two agents failed at it; it needs a new cut (rescope)");
+                    return one("planner", "two agents failed at it; split or replan it (rescope)");
                 }
                 if let Some((other, mine, theirs)) = self.rival(task) {
                     let held = held_words(self.board, other, theirs, self.now);
@@ -148,7 +148,7 @@ impl<'b> Scene<'b> {
         format!("waits for {}", words.join(", "))
     }
 
-    /// Where one approval is not enough, how many there are, and whether there is anybody left to give another.
+    /// Where one approval is not enough, how many there are, and whether a reviewer is left who can give another.
     fn reviewer_words(&self, task: &Task) -> String {
         let Some(approvals) = &task.approvals else { return "ready for a reviewer".to_owned() };
         let so_far = approvals.words();

@@ -1,4 +1,4 @@
-//! What calls for the planner.
+//! Reasons to start the planner.
 
 use super::prelude::*;
 use crate::board::route::AuditVerdict;
@@ -39,8 +39,8 @@ impl Trigger {
     /// The next thing to do about `id`.
     fn hint(self, id: &str) -> String {
         let text = match self {
-            Self::InitialPlanning => "cut the goal into tasks: `liza plan FILE`",
-            Self::HypothesisExhausted => "cut it anew: `liza task rescope ID --into FILE --reason …`",
+            Self::InitialPlanning => "split the goal into tasks: `liza plan FILE`",
+            Self::HypothesisExhausted => "split or replan it: `liza task rescope ID --into FILE --reason …`",
             Self::AnsweredNote => "act on it, then `liza inbox --done ID`",
             Self::TypedNote => {
                 "no person has confirmed it, so it is no answer: prepare, ask with `liza message`, then `liza inbox --done ID`"
@@ -51,8 +51,8 @@ impl Trigger {
             Self::AuditBlock => {
                 "read the findings: `liza result show ID`; plan what settles them: `liza plan FILE`"
             }
-            Self::Blocked => "answer it: `liza task unblock ID --answer …`, or cut it anew",
-            Self::IntegrationFailed => "a coder repairs it; see that somebody does, or cut it anew",
+            Self::Blocked => "answer it: `liza task unblock ID --answer …`, or split or replan it",
+            Self::IntegrationFailed => "make sure that a coder fixes it, or split or replan it",
             Self::ImmediateDiscovery => "plan it in, then `liza inbox --done ID`",
             Self::Message => "read it: `liza message inbox`; answer with `liza message reply ID --body …`",
             Self::AnswerOverdue => "answer it: `liza message reply ID --body …`",

@@ -1,6 +1,6 @@
 //! The tasks as a work graph: nodes, what they take and make, and how many of them passed.
 //!
-//! A replaced task is no node: those that replaced it are, and whoever waited for it waits for them. Tasks in the archive
+//! A replaced task is no node: its replacements are, and tasks that waited for it wait for them. Tasks in the archive
 //! are nodes like the others, for the graph does not shrink when the board is tidied up.
 
 use serde_json::{Map, Value};
@@ -147,10 +147,10 @@ pub fn node_of(task: &Task, status: NodeState, all: &HashMap<&TaskId, &Task>) ->
 
 /// The graph has one text where a task has two; a description that begins with the title says it itself.
 fn description(title: &str, description: &str) -> String {
-    let told = title.trim_end_matches('…').trim_end();
+    let start = title.trim_end_matches('…').trim_end();
     match description.trim() {
         "" => title.to_owned(),
-        text if text.starts_with(told) => text.to_owned(),
+        text if text.starts_with(start) => text.to_owned(),
         text => format!("{title}\n\n{text}"),
     }
 }

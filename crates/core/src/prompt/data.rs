@@ -1,4 +1,4 @@
-//! Words of others on their way into a prompt.
+//! Text of agents and people on its way into a prompt.
 //!
 //! Titles, specs, feedback and diffs are written by people and agents, and any of them may hold sentences that read
 //! like orders. They are set into a fence that they cannot close, and above it stands where they come from.
@@ -28,7 +28,7 @@ impl Block {
         Self::default()
     }
 
-    /// `origin` is ours: names of others in it are quoted by whoever writes it.
+    /// `origin` is liza's own text: the caller quotes names of agents and tasks in it.
     pub fn new(origin: &str, text: &str, bound: &Bound) -> Self {
         Self::in_language(origin, "text", text, bound)
     }

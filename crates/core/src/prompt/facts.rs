@@ -1,4 +1,4 @@
-//! What a template may name. Words of others are among them as blocks only, so no template can show them unfenced.
+//! The facts that a template may use. Text of agents and people is a block there, so no template can show it unfenced.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! WHAT AN AGENT IS TOLD: prompts from templates; words of others are shown as data.
+//! PROMPTS of agents, from templates; text of agents and people is shown as data.
 
 mod data;
 mod facts;

@@ -1,8 +1,8 @@
-//! What each role is shown: one table, so that nobody learns more than its row allows.
+//! What each role is shown: one table, so that no agent learns more than the row of its role allows.
 
 use crate::board::Role;
 
-/// Whose finished work an agent is told about.
+/// Whose finished work the prompt of an agent lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Outputs {
     #[default]
@@ -26,7 +26,7 @@ pub struct Row {
     /// Every task with its state, and for the planner what was reported.
     pub tree: bool,
     pub planning: bool,
-    /// Who is at work.
+    /// The agents that work now.
     pub agents: bool,
 }
 

@@ -72,10 +72,10 @@ pub fn render(template: &Template, facts: &Facts) -> Result<Rendered, TemplateEr
         return Err(wrong(None, why));
     }
     let environment = environment();
-    let told = |error: &minijinja::Error| wrong(error.line(), words_of(error));
+    let problem = |error: &minijinja::Error| wrong(error.line(), words_of(error));
     // The name ends up in no message but ours, and decides nothing.
     let compiled =
-        environment.template_from_named_str("prompt", &template.source).map_err(|error| told(&error))?;
+        environment.template_from_named_str("prompt", &template.source).map_err(|error| problem(&error))?;
     let built_in: Vec<&str> = environment.globals().map(|(name, _)| name).collect();
     let known: Vec<&str> = facts.names().collect();
     let mut unknown: Vec<String> = compiled
@@ -94,7 +94,7 @@ pub fn render(template: &Template, facts: &Facts) -> Result<Rendered, TemplateEr
     if out.full {
         return Err(wrong(None, format!("the prompt would be longer than {LARGEST_PROMPT} bytes")));
     }
-    ended.map_err(|error| told(&error))?;
+    ended.map_err(|error| problem(&error))?;
     let text = String::from_utf8(out.text).map_err(|error| wrong(None, error.to_string()))?;
     let mut sizes: Vec<(String, usize)> = Vec::new();
     for (name, part) in facts.parts().iter().filter(|(_, part)| text.contains(part.as_str())) {

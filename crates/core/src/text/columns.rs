@@ -1,4 +1,4 @@
-//! Two texts beside each other, for whoever has to decide between them.
+//! Two texts beside each other, for a person who has to decide between them.
 
 use super::{shown::shown_line, words::display_width, words::pad_to};
 

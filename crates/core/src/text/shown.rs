@@ -1,6 +1,6 @@
 //! Foreign text made fit to be printed: whatever could act on the terminal becomes visible text.
 //!
-//! Task texts, file names and the output of agents and gates all end on somebody's terminal or in a report.
+//! Task texts, file names and the output of agents and gates all end on a person's terminal or in a report.
 //! An escape sequence there can recolour, rewrite or hide what stands before it, and a direction mark can make
 //! a name read as another. The result cannot be turned back (a text that says `\u{1b}` looks like an
 //! escaped escape): it is for reading only.

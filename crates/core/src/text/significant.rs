@@ -25,7 +25,7 @@ pub fn significant_words(text: &str) -> BTreeSet<String> {
 }
 
 /// How many of their significant words two texts share, from 0 to 1, in whatever order. A text of a single such word
-/// says too little to be told apart by it.
+/// says too little to be distinguished by it.
 pub fn shared_meaning(a: &str, b: &str) -> f64 {
     let (a, b) = (significant_words(a), significant_words(b));
     if a.len() < 2 || b.len() < 2 {

@@ -2,8 +2,8 @@
 
 use similar::{Algorithm, capture_diff_slices, diff_ratio};
 
-/// How much of a reason is looked at. The comparison is quadratic at worst, and what tells two reasons
-/// apart stands at their beginning.
+/// How much of a reason is looked at. The comparison is quadratic at worst, and two
+/// reasons differ at their beginning.
 const LONGEST_COMPARED: usize = 2048;
 
 /// A word of this many hexadecimal digits, some of them decimal, is an id of something.

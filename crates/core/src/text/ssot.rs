@@ -1,4 +1,4 @@
-//! The id of a scenario: the same text gives the same id, whoever asks and whenever.
+//! The id of a scenario: the same text always gives the same id.
 
 use unicode_normalization::UnicodeNormalization;
 

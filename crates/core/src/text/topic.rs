@@ -21,11 +21,11 @@ const MOST_WORDS: usize = 64;
 const SHORTEST_HEX_ID: usize = 7;
 /// How much a word counts that stands in reports of any kind.
 const COMMON_WEIGHT: f64 = 0.15;
-/// A text that says little more than the name of the thing is told from others by that name alone; being contained in a
+/// A text that says little more than the name of the thing is distinguished from others by that name alone; being contained in a
 /// longer text counts so much.
 const CONTAINED_WEIGHT: f64 = 0.775;
 
-/// The words of a text that tell what it is about, prepared for many comparisons.
+/// The words of a text that say what it is about, prepared for many comparisons.
 #[derive(Debug)]
 pub struct Topic {
     /// Sorted, each once.
@@ -72,19 +72,19 @@ impl Topic {
             .collect();
         let (mine, theirs) = (weight(&self.words), weight(&other.words));
         let both = 2.0 * weight(shared.iter().copied()) / (mine + theirs);
-        let told = telling(shared.iter().copied());
+        let distinctive = telling(shared.iter().copied());
         let (of_mine, of_theirs) = (telling(&self.words), telling(&other.words));
-        if told == 0.0 {
+        if distinctive == 0.0 {
             // The same symptom of different things, unless neither names any.
             return if of_mine + of_theirs == 0.0 { both } else { both / 2.0 };
         }
-        let contained = told / of_mine.min(of_theirs);
-        let shared_telling = 2.0 * told / (of_mine + of_theirs);
+        let contained = distinctive / of_mine.min(of_theirs);
+        let shared_telling = 2.0 * distinctive / (of_mine + of_theirs);
         both.max((contained * shared_telling).sqrt() * CONTAINED_WEIGHT)
     }
 }
 
-/// How many of these words tell what it is about.
+/// How many of these words say what a text is about.
 fn telling<'w>(words: impl IntoIterator<Item = &'w String>) -> f64 {
     words.into_iter().map(|word| if is_common(word) { 0.0 } else { 1.0 }).sum()
 }

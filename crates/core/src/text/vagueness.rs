@@ -1,9 +1,9 @@
-//! Whether a criterion says what to look at, or only that all should be well.
+//! Whether a reviewer can check a criterion, or whether it is vague.
 //!
 //! No reading of minds: it weighs things that can be measured (a command, a number, a file, a quoted output, what a program
-//! returns, refuses or prints) against words that mean something else to everybody. `vagueness/labelled.tsv` is the yardstick.
+//! returns, refuses or prints) against words that mean something else to each reader. `vagueness/labelled.tsv` is the yardstick.
 
-/// Words that promise and do not say what.
+/// Words that promise something without naming it.
 const EMPTY: &str = "\
     acceptable accordingly adequate adequately appropriate appropriately better clean cleaned cleaner \
     cleanup consistently correctly easily easy effective efficient efficiently elegant enhance \
@@ -34,7 +34,7 @@ const GENERAL: &str = "\
     anything case cases conditions error errors everything exceptions failures formats input inputs \
     issues it problems scenarios situations things timeouts whatever";
 
-/// What somebody can watch a program do. Without a word that empties it, that is something to look for.
+/// What a reviewer can watch a program do. Without a word that empties it, that is something to look for.
 const OBSERVABLE: &str = "\
     accepted accepts adds answers appears asks begins contains created creates defaults deleted \
     deletes disabled dropped drops emits ends equal equals exists exits expires fails finds gives \
@@ -127,7 +127,7 @@ const GENERIC: &str = "\
     these thing things this ticket tidy to try up update updates use various way we what with work working \
     write";
 
-/// Whether an intent names nothing that anybody could observe. An intent is said before the work, in fewer words than a
+/// Whether an intent names nothing that a reviewer could observe. An intent is said before the work, in fewer words than a
 /// criterion: any thing with a name is enough, unless a word such as *improve* empties it and nothing makes up for that.
 pub fn is_weak_intent(intent: &str) -> bool {
     // The first word of an intent is what is done: `make` and `go` are no commands there.
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::print_stdout, reason = "whoever changes a word wants to see what it did to the numbers")]
+    #[expect(clippy::print_stdout, reason = "after a change of the word lists, the numbers show its effect")]
     fn labelled_vague_texts_are_recognised() {
         let all = labelled();
         let vague = all.iter().filter(|(vague, _)| *vague).count();

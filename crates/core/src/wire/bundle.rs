@@ -1,5 +1,5 @@
 //! Patch bundles: a change to some files as one JSON file, version 1. Reading, checking, making and applying them, bytes
-//! to bytes: where the files come from and go to is somebody else's business.
+//! to bytes: the caller reads and writes the files.
 //!
 //! How texts stand for bytes: a file is a list of lines, each ended by a line feed. A carriage return before it is part
 //! of the line. `old_text` and `new_text` are lines joined by line feeds, without the last one; the empty text is no line
@@ -52,7 +52,7 @@ record! {
         always pub reviewer_checklist: Vec<String>,
         /// The task it was made of.
         pub task: Option<TaskId>,
-        /// Everybody who worked on that task, for people to read: who counts as one is on the board.
+        /// The agents that worked on that task, for people to read; the implementers that count are on the board.
         pub implementers: Vec<String>,
         /// The commit it was made against.
         pub base_commit: Option<CommitId>,
@@ -205,7 +205,7 @@ impl Problem {
     }
 }
 
-/// Reads a bundle and checks everything that can be told from it alone.
+/// Reads a bundle and checks everything that needs the bundle alone.
 pub fn read(bytes: &[u8]) -> Result<Bundle, Vec<Problem>> {
     if bytes.len() > LARGEST {
         let message = format!("it has {} bytes; a bundle has at most {LARGEST}", bytes.len());

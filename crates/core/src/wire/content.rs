@@ -10,7 +10,7 @@ const PREAMBLE: &str = "\
 # The blackboard. Read it freely; change it through `liza` (comments are lost, `liza doctor` explains refused edits).
 ";
 
-/// A stretch of the new text: of the old one, or written anew.
+/// A stretch of the new text: copied from the old one, or newly written.
 #[derive(Debug, Clone)]
 enum Piece {
     Kept(Range<usize>),
@@ -23,7 +23,7 @@ pub struct Content {
     /// Hash of the board, as its record holds it.
     pub hash: String,
     origin: Arc<Origin>,
-    /// The top-level part, and the tasks that were written anew.
+    /// The top-level part, and the newly written tasks.
     fresh: String,
     /// Where the top-level part ends in `fresh`, and where the tasks begin.
     top: usize,

@@ -41,7 +41,7 @@ pub(super) const HEAD_KEYS: [&str; 30] = [
     "result",
 ];
 
-/// What liza writes with each task on the board beside its fields; whoever edits a task need not care.
+/// What liza writes with each task on the board beside its fields; a person who edits a task may ignore it.
 const HASH: &str = "hash";
 
 pub(super) fn is_head_key(key: &str) -> bool {
@@ -277,7 +277,7 @@ struct Whole {
     end: Option<Value>,
 }
 
-/// A board that somebody edited, read the strict and slow way.
+/// A board edited by hand, read the strict and slow way.
 pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
     let limits = Limits { bytes: 96 * 1024 * 1024, depth: 32, tokens: 16 * 1024 * 1024 };
     let whole: Whole = read_foreign(bytes, limits)?;

@@ -1,4 +1,4 @@
-//! Bytes written by somebody else, YAML or JSON: bounded first, then read strictly. The only file that names
+//! Bytes that liza did not write, YAML or JSON: bounded first, then read strictly. The only file that names
 //! the general YAML crate.
 //!
 //! 1. Size, encoding and characters.

@@ -108,7 +108,7 @@ impl<'de> Deserializer<'de> for Graft<'de> {
             _ => self.text(visitor),
         }
     }
-    /// A derived struct would also take its fields, nameless, from a list; nobody means that.
+    /// A derived struct would also take its fields, nameless, from a list; that is always a mistake.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,

@@ -185,7 +185,7 @@ impl FileHead {
     }
 
     /// The file as it should be now, as parts of it as it is: nothing at all, if nothing of it has changed. None if that cannot be
-    /// told without the bodies that are not loaded: tasks went, or are waited for and no longer on the board under their name.
+    /// decided without the bodies that are not loaded: tasks went, or are waited for and no longer on the board under their name.
     pub fn brought_up(&self, board: &Board, world: &World, now: &Stamp) -> Option<Vec<Piece>> {
         let entries = self.entries()?;
         let is_node = |task: &&Task| task.status != Status::Superseded && board.is_of_current_goal(task);

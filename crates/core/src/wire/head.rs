@@ -38,7 +38,7 @@ pub(super) fn read_title(body: &str) -> Option<Cow<'_, str>> {
 /// So many keys every head begins with: id, status, kind, role.
 const FIRST: usize = 4;
 
-/// How the next lines of a task read that nobody has claimed, and how its head ends: [`Head::new`] says the same.
+/// How the next lines of an unclaimed task read, and how its head ends: [`Head::new`] says the same.
 const UNCLAIMED: &str = "    priority: 0\n    risk: low\n    epoch: 0\n";
 const UNCLAIMED_END: &str = "    iteration: 0\n    review_cycles_current: 0\n    review_cycles_total: 0\n";
 /// The key after those of [`UNCLAIMED`], and the first one of [`UNCLAIMED_END`].

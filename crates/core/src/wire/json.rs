@@ -8,7 +8,7 @@ use super::prelude::*;
 /// `value` as JSON on one line, without the line end.
 ///
 /// A value JSON cannot hold (a map whose keys are not text, a failing `Serialize`) becomes an object with the
-/// single key `unprintable`, since the places that print have nobody left to tell.
+/// single key `unprintable`, since code that prints cannot report an error any more.
 pub fn to_json_line<T: Serialize + ?Sized>(value: &T) -> String {
     without_hidden(serde_json::to_string(value))
 }

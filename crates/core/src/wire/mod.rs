@@ -1,7 +1,7 @@
 //! HOW IT LOOKS ON DISK: bytes to values and back. No disk, no clock, no printing.
 //!
 //! Two roads. Bytes liza wrote itself have one fixed layout: [`emit`] writes it and [`parse`] reads exactly
-//! that, both fast. Bytes from anybody else (a hand-edited board, a plan, an agent's answer) go through
+//! that, both fast. Bytes from elsewhere (a hand-edited board, a plan, an agent's answer) go through
 //! [`read_foreign`], which bounds and checks them before a general parser sees them.
 
 pub mod archive;

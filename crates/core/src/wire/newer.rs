@@ -45,7 +45,7 @@ pub fn read(bytes: &[u8]) -> Result<Newer, ForeignError> {
     Ok(Newer { board, remarks })
 }
 
-/// Each section by itself: one that cannot be read takes no other with it.
+/// Each section on its own: one that cannot be read does not spoil the others.
 fn rest(top: Map<String, Value>, nothing: Rest) -> Rest {
     let Ok(Value::Object(mut known)) = serde_json::to_value(&nothing) else { return nothing };
     for (key, value) in top {
@@ -86,7 +86,7 @@ fn task(value: Value, remarks: &mut Vec<String>) -> Option<Task> {
 
 /// Reads `value` and leaves out whatever does not fit: the field itself, or else what cannot do without it.
 fn fitting<T: DeserializeOwned>(mut value: Value) -> Option<T> {
-    // Every round takes something away, so this ends; the bound is for a file made to be slow.
+    // Every round removes something, so this ends; the bound is for a file made to be slow.
     for _ in 0..10_000 {
         match T::deserialize(Graft(&value)) {
             Ok(read) => return Some(read),

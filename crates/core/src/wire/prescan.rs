@@ -20,7 +20,7 @@ fn refused<T>(line: usize, message: impl Into<String>) -> Result<T, Refused> {
 
 /// Refuses characters that no text file should hold, or that readers disagree about.
 ///
-/// NEL, LS and PS end a line for libyaml and for nobody else; a lone CR likewise.
+/// NEL, LS and PS end a line for libyaml and for no other parser; a lone CR likewise.
 pub(super) fn check_characters(text: &str) -> Result<(), Refused> {
     let mut line = 1;
     let mut chars = text.chars().peekable();

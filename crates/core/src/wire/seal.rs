@@ -3,7 +3,7 @@
 //! A task's hash covers its text and stands with its head, so that it is known without that text. A record of the journal
 //! holds the hash of the board: over the hash of the top-level part and those of all tasks, in their order. The last line
 //! of the file covers every byte above it, by sums: one over everything above the first task, and one over every
-//! [`GROUP`] tasks. Whoever changes a task sums up one group anew; small pieces alone would be hashed several times slower.
+//! [`GROUP`] tasks. A changed task costs the sum of one group; small pieces alone would be hashed several times slower.
 
 use std::ops::Range;
 

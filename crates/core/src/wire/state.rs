@@ -4,7 +4,7 @@
 //! then `end: <checksum>`. What the checksum and the hashes of tasks and board cover is said in [`super::seal`].
 //!
 //! Every value stands on one line, so a line that begins with `  - id: ` below `tasks:` begins a task and nothing
-//! else does. Heads are read for all tasks, bodies only for those asked for, and a task nobody touched is written
+//! else does. Heads are read for all tasks, bodies only for those asked for, and an unchanged task is written
 //! back as the bytes it was read from, with the hash it has.
 
 use std::sync::LazyLock;
@@ -43,7 +43,7 @@ pub enum StateError {
     #[error("it was written by the older shell implementation (version {0})")]
     Older(u64),
     #[error(
-        "it is a board of the older shell implementation (version {0}), but liza has published boards here since: somebody put an old copy in place"
+        "it is a board of the older shell implementation (version {0}), but liza has published boards here since: an old copy was put in its place"
     )]
     Replaced(u64),
     #[error(
@@ -88,7 +88,7 @@ impl Origin {
     }
 
     /// Whether the text of every task that was read from here is what its hash says. Readers believe the hashes once the
-    /// checksum is right, and anybody can make that right.
+    /// checksum is right, and any writer of the file can make that right.
     pub fn check_tasks(&self, board: &Board) -> Result<(), String> {
         for (task, source) in board.tasks.iter().filter_map(|task| Some((task, task.source()?))) {
             let parts = hash_line(&self.text[source.start..source.end]);
@@ -137,7 +137,7 @@ impl Decoded {
         Self { board, origin: Arc::new(origin) }
     }
 
-    /// A board that is written whole: every task anew, with its hash.
+    /// A board that is written whole: every task again, with its hash.
     pub fn unwritten(mut board: Board) -> Self {
         board.tasks.iter_mut().for_each(Task::forget_source);
         Self { board, origin: Arc::default() }
@@ -352,7 +352,7 @@ fn wrong(text: &str, at: usize, message: &str) -> StateError {
     malformed(text, at)(ParseError { line: 1, message: message.to_owned() })
 }
 
-/// Reads the heads of the tasks that begin there. `hashes` is told their hashes, which boards of earlier builds do not have.
+/// Reads the heads of the tasks that begin there. `hashes` receives their hashes, which boards of earlier builds do not have.
 fn read_tasks(
     text: &str,
     starts: &[usize],

@@ -1,4 +1,4 @@
-//! One thing to tell, and all there is to tell at one moment.
+//! One alert, and the report of all alerts of one look at the board.
 
 use std::fmt::Display;
 
@@ -31,13 +31,13 @@ words! {
         Stalled = "stalled",
         BreakerOpen = "breaker_open",
         Overseer = "overseer",
-        /// Told by a run, whose team has a person.
+        /// Reported by `liza run`, whose team has a person.
         PersonWanted = "person_wanted",
     }
 }
 
 impl Kind {
-    /// Whether it can be judged only with the board at hand.
+    /// Whether liza needs the board to judge it.
     pub fn needs_board(self) -> bool {
         !matches!(self, Self::InvalidBoard | Self::SwitchSet | Self::CheckpointStale | Self::DiskLow)
     }
@@ -47,9 +47,9 @@ words! {
     pub enum Severity {
         /// Good to know.
         Info = "info",
-        /// Somebody should look.
+        /// A person should look.
         Warning = "warning",
-        /// Nothing goes on until somebody acts.
+        /// Work waits until a person acts.
         Critical = "critical",
     }
 }
@@ -60,16 +60,16 @@ pub struct Alert {
     pub severity: Severity,
     /// A task, agent, role, record or branch.
     pub subject: String,
-    /// Names this occurrence: the same one is told once, and the next one has another key or comes after a time without.
+    /// Names this occurrence: the same one is reported once, and the next one has another key or comes after a time without.
     pub key: String,
-    /// What is the matter. May hold anybody's words, so it is data wherever it goes.
+    /// What is the matter. May hold text of agents, so it is data wherever it goes.
     pub text: String,
     /// The next thing to type.
     pub hint: String,
 }
 
 impl Alert {
-    /// `occurrence` tells this time from the next.
+    /// `occurrence` distinguishes this time from the next.
     pub fn new(
         kind: Kind,
         subject: impl Display,
@@ -100,15 +100,15 @@ pub fn key(kind: Kind, subject: impl Display, occurrence: impl Display) -> Strin
     text.chars().map(|c| if c.is_control() || c.is_whitespace() { '_' } else { c }).collect()
 }
 
-/// What one look at the board came to.
+/// The result of one look at the board.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     pub alerts: Vec<Alert>,
-    /// Keys that are not told and not forgotten either: the matter is better, and not yet well.
+    /// Keys that are neither reported nor forgotten: the matter is better, and not yet well.
     pub lingering: BTreeSet<String>,
     /// In how many seconds something can become due although nothing changes.
     pub due_in: Option<u64>,
-    /// The board could not be looked at: what was told of it still holds for all anybody knows.
+    /// The board could not be read: what was reported of it is taken to hold still.
     pub blind: bool,
 }
 
@@ -117,7 +117,7 @@ impl Report {
         self.alerts.push(alert);
     }
 
-    /// The age of something that is told from `limit` on; before that, it is looked at again then.
+    /// The age, if it has reached `limit` and is reported; before that, asks for another look at that time.
     pub fn due(&mut self, age: u64, limit: u64) -> Option<u64> {
         if age < limit {
             self.look_again_in(limit - age);

@@ -1,4 +1,4 @@
-//! What the breaker and the overseer have put on record, as a person is told of it.
+//! Alerts from what the breaker and the overseer have put on record.
 
 use super::alert::*;
 use crate::policy::prelude::*;

@@ -1,9 +1,9 @@
-//! WHAT A PERSON SHOULD KNOW: alerts, from a board, what stands around it, and a moment. Pure; `liza watch` tells them.
+//! ALERTS for a person, from a board, what stands around it, and a moment. Pure; `liza watch` prints them.
 //!
-//! An [`Alert`] is whatever was seen and is told to a person: of tasks, the breaker, the overseer, the machine. Others only
+//! An [`Alert`] is whatever was seen and is reported to a person: of tasks, the breaker, the overseer, the machine. Others only
 //! look alike. The breaker's stories and the overseer's detections are measurements (so many of so many, so certain): something
-//! is decided by them, and what was decided becomes an alert here. The doctor's findings are of a moment and carry the deed
-//! that mends them, the plan check's are about what is on no board yet; nobody has to be told of either only once.
+//! is decided by them, and what was decided becomes an alert here. The doctor's findings are of a moment and carry their
+//! fix, the plan check's are about tasks that are on no board yet; both may be reported more than once.
 
 mod alert;
 mod from_record;

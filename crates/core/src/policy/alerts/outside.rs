@@ -1,4 +1,4 @@
-//! What stands around the board and needs no board to be told of: switches, the disk, and damage to the board itself.
+//! Alerts that need no readable board: switches, the disk, and damage to the board itself.
 
 use super::{alert::*, limits::*};
 use crate::board::SwitchKind;
@@ -12,7 +12,7 @@ pub struct Outside {
     pub room: Option<Room>,
     /// The integration branch, if it is not where liza left it.
     pub moved: Option<Moved>,
-    /// What is said of a board that somebody put back to a former one.
+    /// The text about a board that was replaced by an older copy.
     pub rolled_back: Option<String>,
     /// What work may cost.
     pub caps: crate::board::caps::Caps,
@@ -49,7 +49,7 @@ impl Room {
         self.free < self.wanted
     }
 
-    /// Enough again, with a gap to what is low, so that a disk at its limit is not told of all the time.
+    /// Enough again, with a gap to what is low, so that a disk at its limit is not reported all the time.
     pub fn is_enough(self) -> bool {
         let (part, of) = ROOM_AGAIN;
         self.free / part >= self.wanted / of && !self.is_low()
@@ -73,7 +73,7 @@ pub struct Problem {
 
 pub fn switch_set(outside: &Outside, _: &Stamp, report: &mut Report) {
     for switch in &outside.switches {
-        let whom = switch.subject.as_deref().map_or("everybody".to_owned(), said);
+        let whom = switch.subject.as_deref().map_or("all agents".to_owned(), said);
         let reason =
             if switch.reason.is_empty() { String::new() } else { format!(": {}", said(&switch.reason)) };
         let text = format!("{} is set for {whom}{reason}", switch.kind.as_str());
@@ -82,7 +82,7 @@ pub fn switch_set(outside: &Outside, _: &Stamp, report: &mut Report) {
     }
 }
 
-/// The last step is told to be an escalation, and the watcher makes it one.
+/// The last step is critical; the watcher makes it an escalation.
 pub fn checkpoint_stale(outside: &Outside, now: &Stamp, report: &mut Report) {
     let checkpoints = outside
         .switches
@@ -96,7 +96,7 @@ pub fn checkpoint_stale(outside: &Outside, now: &Stamp, report: &mut Report) {
         }
         let Some((seconds, step)) = reached else { continue };
         let last = CHECKPOINT_SECONDS.iter().all(|(other, _)| other <= seconds);
-        let text = format!("CHECKPOINT has halted everybody for {}; nobody has resumed", ago(age));
+        let text = format!("CHECKPOINT has halted all agents for {}; no person has resumed", ago(age));
         let hint = "read the newest report in .liza/reports, then `liza resume`";
         let occurrence = format!("{}:{step}", switch.identity);
         let alert = Alert::new(Kind::CheckpointStale, "CHECKPOINT", occurrence, text, hint);
@@ -116,7 +116,7 @@ pub fn disk_low(outside: &Outside, _: &Stamp, report: &mut Report) {
     }
 }
 
-/// Told anew when the damage is another: the key is what is wrong, not when.
+/// Reported again when the damage is another: the key is what is wrong, not when.
 pub fn invalid_board(problem: &Problem, report: &mut Report) {
     let digest = blake3::hash(problem.message.as_bytes()).to_hex();
     let text = format!("the board cannot be trusted: {}", said(&problem.message));

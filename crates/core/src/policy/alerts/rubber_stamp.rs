@@ -1,7 +1,7 @@
 //! A reviewer who lets everything through without looking.
 //!
 //! Each sign alone has an innocent explanation: the work is good, there was nothing to find, the changes were small. Two
-//! together have not, and are told with their numbers.
+//! together have not, and are reported with their numbers.
 
 use super::{alert::*, limits::*, situation::Situation};
 use crate::board::task::Kind as TaskKind;
@@ -76,7 +76,7 @@ fn is_weighty(task: &Task) -> bool {
     task.kind == TaskKind::Code || files >= STAMP_FILES
 }
 
-/// Whoever takes a review again before the verdict has looked since the first time.
+/// A reviewer that claims a review again before its verdict has read since the first claim.
 fn duration(task: &Task, review: &Review) -> Option<u64> {
     let history = &task.body().history;
     let until = history.iter().rposition(|line| {

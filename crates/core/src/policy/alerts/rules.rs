@@ -16,7 +16,7 @@ pub fn of_board(situation: &Situation) -> Report {
     report
 }
 
-/// What can be told while the board itself cannot be trusted.
+/// Alerts that are possible while the board itself cannot be trusted.
 pub fn of_damage(problem: &Problem, outside: &Outside, now: &Stamp) -> Report {
     let mut report = Report { blind: true, ..Report::default() };
     for rule in OF_OUTSIDE {

@@ -1,4 +1,4 @@
-//! What the alerts about a board are judged by, and the questions several of them ask.
+//! What the alerts about a board are judged by, and the queries that several alerts use.
 
 use super::{limits::NAMED, outside::Outside};
 use crate::board::time::{Deadline, NANOS_PER_SECOND};
@@ -10,8 +10,7 @@ pub struct Situation<'a> {
     pub world: &'a World,
     pub now: &'a Stamp,
     pub outside: &'a Outside,
-    /// Standing still counts from here on: nobody could move before, be it that everybody was halted or that the machine
-    /// was off.
+    /// Standing still counts from here on: before, no agent could move, because all were halted or the machine was off.
     pub awake_since: Wall,
 }
 
@@ -23,7 +22,7 @@ impl Situation<'_> {
         self.world.switches.set.iter().any(|switch| switch.subject.as_ref().is_none_or(meant))
     }
 
-    /// Somebody is at it: a lease that holds, or git work under way.
+    /// An agent or liza works on it: a lease that holds, or git work under way.
     pub fn is_in_flight(&self, task: &Task) -> bool {
         let lease = match task.status {
             Status::Working => task.lease.as_ref(),

@@ -1,4 +1,4 @@
-//! Work that could go on and does not, and why: told once for everything that has the same cause, at its root only.
+//! Work that could go on and does not, and why: reported once for all tasks that wait for the same cause, at its root only.
 //!
 //! What waits for something that moves, or in a queue of busy agents, is not stalled.
 
@@ -10,9 +10,9 @@ use crate::policy::prelude::*;
 enum Cause {
     /// No active agent has the role.
     Unstaffed(Role),
-    /// Everybody who could take it is refused.
+    /// Every agent that could claim it is refused.
     Refused(TaskId),
-    /// By the paths of a task nobody works on.
+    /// By the paths of a task on which no agent works.
     HeldByTask(TaskId),
     /// By a reservation for an agent that does not come.
     HeldByAgent(AgentId),
@@ -22,7 +22,7 @@ enum Cause {
     WaitingForRole(Role),
 }
 
-/// Why nobody is on it, since when, and the words for it.
+/// Why no agent works on it, since when, and the words for it.
 type Judged = (Cause, Wall, String);
 
 /// What has one cause in common.
@@ -50,11 +50,11 @@ pub fn stalled(s: &Situation, report: &mut Report) {
         }
     }
     for (cause, group) in groups {
-        report.tell(told(s, &cause, &group));
+        report.tell(alert_of(s, &cause, &group));
     }
 }
 
-fn told(s: &Situation, cause: &Cause, group: &Group) -> Alert {
+fn alert_of(s: &Situation, cause: &Cause, group: &Group) -> Alert {
     let names = named(&group.tasks);
     let age = ago(s.now.wall.since(group.since));
     let detail = &group.detail;
@@ -69,25 +69,25 @@ fn told(s: &Situation, cause: &Cause, group: &Group) -> Alert {
             task.to_string(),
             "refused",
             format!("every agent that could take {names} is refused: {detail}"),
-            format!("`liza task show {task}`; register an agent that may, or cut the task anew"),
+            format!("`liza task show {task}`; register an agent that may, or split or replan the task"),
         ),
         Cause::HeldByTask(rival) => (
             rival.to_string(),
             "held",
-            format!("{rival}, on which nobody works, keeps others from starting: {names} ({detail})"),
-            format!("see to {rival}: `liza task show {rival}`"),
+            format!("{rival}, on which no agent works, keeps others from starting: {names} ({detail})"),
+            format!("look at {rival} first: `liza task show {rival}`"),
         ),
         Cause::HeldByAgent(agent) => (
             agent.to_string(),
             "held",
-            format!("reserved for {agent}, who does not take it up: {names}"),
-            format!("start {agent} again, or `liza agent retire {agent}` sets it free"),
+            format!("reserved for {agent}, which does not claim it: {names}"),
+            format!("start {agent} again, or `liza agent retire {agent}` ends the reservation"),
         ),
         Cause::WaitingForTask(task) => (
             task.to_string(),
             "waiting",
             format!("{task} will never be merged ({detail}); waiting for it: {names}"),
-            "cut it anew: `liza task rescope TASK --into FILE --reason …`".to_owned(),
+            "split or replan it: `liza task rescope TASK --into FILE --reason …`".to_owned(),
         ),
         Cause::WaitingForRole(role) => (
             role.to_string(),
@@ -124,7 +124,7 @@ impl<'s, 'a> View<'s, 'a> {
         }
     }
 
-    /// Whether it has been so for long enough to be told; otherwise when it will have been.
+    /// Whether it has been so for long enough to be reported; otherwise when it will have been.
     fn is_long(&self, since: Wall, report: &mut Report) -> bool {
         report.due(self.s.age(since.max(self.s.awake_since)), STALLED_SECONDS).is_some()
     }
@@ -141,7 +141,7 @@ impl<'s, 'a> View<'s, 'a> {
             return None;
         }
         let dependencies = task.depends_on.iter().filter_map(|id| self.by_id.get(id));
-        // A lease that ended has a word of its own; only when nobody takes the task up after that does it stand still.
+        // A lease that ended has an alert of its own; the task stands still only if no agent claims it after that.
         let leases = [&task.lease, &task.review_lease].into_iter().flatten().map(|lease| lease.expires.at);
         let since =
             dependencies.map(|other| last_moved(other)).chain(leases).fold(last_moved(task), Wall::max);
@@ -168,7 +168,7 @@ impl<'s, 'a> View<'s, 'a> {
                 return (!busy).then(|| (Cause::HeldByAgent(owner.clone()), since, String::new()));
             }
         }
-        self.nobody_comes(task, since, report)
+        self.no_agent_comes(task, since, report)
     }
 
     /// Why a dependency is never met, if it is not.
@@ -198,7 +198,7 @@ impl<'s, 'a> View<'s, 'a> {
         self.s.board.rest.agents.iter().filter(|(_, agent)| agent.is_active() && agent.has(role)).collect()
     }
 
-    fn nobody_comes(&self, task: &'a Task, since: Wall, report: &mut Report) -> Option<Judged> {
+    fn no_agent_comes(&self, task: &'a Task, since: Wall, report: &mut Report) -> Option<Judged> {
         let role = task.next_role();
         let able = self.active(&role);
         if able.is_empty() {
@@ -237,7 +237,7 @@ impl<'s, 'a> View<'s, 'a> {
         Some((Cause::Refused(task.id.clone()), since, refused))
     }
 
-    /// A goal that nobody has cut into tasks.
+    /// A goal that no planner has split into tasks.
     fn planning(&self, report: &mut Report) -> Option<(String, Judged)> {
         let (board, role) = (self.s.board, Role::planner());
         let goal = &board.rest.goal;

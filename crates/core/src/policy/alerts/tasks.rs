@@ -1,4 +1,4 @@
-//! What concerns one task.
+//! Alerts about one task.
 
 use super::{alert::*, limits::*, situation::*};
 use crate::board::lease::Lease;
@@ -13,10 +13,10 @@ fn in_state<'a>(s: &Situation<'a>, status: Status) -> impl Iterator<Item = &'a T
 }
 
 fn holder(task: &Task) -> &str {
-    task.assigned_to.as_ref().map_or("nobody", AgentId::as_str)
+    task.assigned_to.as_ref().map_or("no agent", AgentId::as_str)
 }
 
-/// A claim or a review whose holder let its time pass, left, or came back as somebody else.
+/// A claim or a review whose holder let its time pass, left, or registered again (a new incarnation).
 pub fn lease_expired(s: &Situation, report: &mut Report) {
     for task in open(s) {
         let (what, lease) = match task.status {
@@ -45,7 +45,7 @@ pub fn lease_expired(s: &Situation, report: &mut Report) {
 fn over_for(s: &Situation, lease: &Lease, report: &mut Report) -> Option<u64> {
     let grace = s.board.config().heartbeat_seconds.saturating_mul(LEASE_GRACE_HEARTBEATS);
     if lease_over(s.board, lease, s.now) && !lease.ran_out(s.now) {
-        // Registered anew: that one has its grace to take the task up again. Retired: nobody will.
+        // An agent that registered again has its grace to take the task up again; a retired one never will.
         let agent = s.board.agent(&lease.agent).filter(|agent| agent.is_active());
         return report.due(agent.map_or(grace, |agent| s.age(agent.registered_at)), grace);
     }
@@ -74,7 +74,7 @@ pub fn orphaned_rejected(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::Rejected) {
         let owner = task.assigned_to.as_ref();
         if s.is_halted(task, owner) || s.board.intent_of(&task.id).is_some() {
-            // After the halt it is the same story.
+            // After the halt it is still the same occurrence.
             report.lingering.insert(key(Kind::OrphanedRejected, &task.id, entered(task)));
             continue;
         }
@@ -88,7 +88,7 @@ pub fn orphaned_rejected(s: &Situation, report: &mut Report) {
         }
         let whom = holder(task);
         let why = if gone { "is gone" } else { "did not take it up again in time" };
-        let text = format!("{} was rejected and {whom} {why}; nobody works on the feedback", task.id);
+        let text = format!("{} was rejected and {whom} {why}; no agent works on the feedback", task.id);
         let hint = format!("any {} may take it: `liza next --role {}`", task.role, task.role);
         report.tell(Alert::new(Kind::OrphanedRejected, &task.id, entered(task), text, hint));
     }
@@ -107,7 +107,7 @@ pub fn review_loop(s: &Situation, report: &mut Report) {
         let reason = said(task.body().rejection_reason.as_deref().unwrap_or_default());
         let text = format!("{id} of {whose} was rejected {rejections} times; last: {reason}");
         let hint = format!(
-            "`liza review show {id}`; if the cut is wrong: `liza task rescope {id} --into FILE --reason …`"
+            "`liza review show {id}`; to split or replan it: `liza task rescope {id} --into FILE --reason …`"
         );
         let occurrence = format!("{row}:{}", rejections / REVIEW_LOOP);
         report.tell(Alert::new(Kind::ReviewLoop, id, occurrence, text, hint));
@@ -136,11 +136,11 @@ pub fn near_limit(s: &Situation, report: &mut Report) {
                 continue;
             }
             let reached = if count >= limit { "all of" } else { "near" };
-            // Another agent begins its iterations anew; cycles are counted for good.
+            // Another agent starts with iteration 1; review cycles are never reset.
             let whose = holder(task);
             let text = format!("{id} has used {count} of {limit} {what}; at the limit it is blocked");
             let hint = format!(
-                "`liza task show {id} --feedback`; help with `liza note … --task {id}`, or cut it anew"
+                "`liza task show {id} --feedback`; help with `liza note … --task {id}`, or split or replan it"
             );
             let occurrence = format!("{what}:{whose}:{}:{reached}:{limit}", body.attempts.len());
             report.tell(Alert::new(Kind::NearLimit, id, occurrence, text, hint));
@@ -152,7 +152,7 @@ pub fn integration_failed(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::IntegrationFailed) {
         let why = task.body().integration_failure.as_ref().map_or("", |failure| failure.reason.as_str());
         let text = format!("{} was approved and could not be merged: {}", task.id, said(why));
-        let hint = format!("a {} mends it: `liza task claim {}`", task.role, task.id);
+        let hint = format!("a {} fixes it: `liza task claim {}`", task.role, task.id);
         report.tell(Alert::new(Kind::IntegrationFailed, &task.id, entered(task), text, hint));
     }
 }
@@ -160,8 +160,11 @@ pub fn integration_failed(s: &Situation, report: &mut Report) {
 pub fn hypothesis_exhausted(s: &Situation, report: &mut Report) {
     for task in open(s).filter(|task| task.hypothesis_exhausted()) {
         let failed: Vec<&str> = task.failed_by.iter().map(|agent| agent.as_str()).collect();
-        let text =
-            format!("{} failed with {}; it needs a new cut, not another try", task.id, failed.join(" and "));
+        let text = format!(
+            "{} failed with {}; split or replan it instead of trying again",
+            task.id,
+            failed.join(" and ")
+        );
         let hint = format!("`liza task rescope {} --into FILE --reason …`", task.id);
         report.tell(Alert::new(Kind::HypothesisExhausted, &task.id, failed.len(), text, hint).critical());
     }

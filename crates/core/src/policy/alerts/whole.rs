@@ -1,13 +1,13 @@
-//! What concerns the board as a whole.
+//! Alerts about the whole board.
 
 use super::{alert::*, limits::*, outside::Moved, situation::Situation};
 use crate::board::records::Discovery;
 use crate::policy::{prelude::*, spend::near};
 
 pub fn rolled_back(s: &Situation, report: &mut Report) {
-    let Some(told) = &s.outside.rolled_back else { return };
+    let Some(text) = &s.outside.rolled_back else { return };
     let hint = "the next command that changes the board restores it; `liza doctor` says more";
-    report.tell(Alert::new(Kind::RolledBack, "board", s.board.revision, told.clone(), hint));
+    report.tell(Alert::new(Kind::RolledBack, "board", s.board.revision, text.clone(), hint));
 }
 
 pub fn integration_moved(s: &Situation, report: &mut Report) {
@@ -20,7 +20,7 @@ pub fn integration_red(s: &Situation, report: &mut Report) {
     let branch = &s.board.config().integration_branch;
     let head = s.board.rest.integration.head.as_ref().map_or("nowhere", |head| head.as_str());
     let text = format!("`{branch}` does not pass its gates, so nothing is merged: {}", said(why));
-    let hint = "mend it with a task or `liza integration advance REV --reason …`";
+    let hint = "fix it with a task or `liza integration advance REV --reason …`";
     report.tell(Alert::new(Kind::IntegrationRed, branch, head, text, hint).critical());
 }
 
@@ -34,7 +34,7 @@ pub fn immediate_discovery(s: &Situation, report: &mut Report) {
     }
 }
 
-/// While everybody is halted nobody answers, and nobody is blamed for it.
+/// While all agents are halted, no agent can answer, and no answer counts as overdue.
 pub fn answer_overdue(s: &Situation, report: &mut Report) {
     if s.world.switches.global().is_some() {
         return;
@@ -42,7 +42,7 @@ pub fn answer_overdue(s: &Situation, report: &mut Report) {
     for message in s.board.rest.messages.iter().filter(|message| message.is_unanswered()) {
         let Some(due) = message.respond_by else { continue };
         if !message.is_overdue(s.now.wall) {
-            // Late is whoever has not answered when the second is over.
+            // An answer is late when that second is over.
             report.look_again_in(u64::try_from(due.since(s.now.wall)).unwrap_or(0) + 1);
             continue;
         }
@@ -62,7 +62,7 @@ pub fn approval_rate(s: &Situation, report: &mut Report) {
         return;
     }
     let text = format!(
-        "{approvals} of {all} verdicts are approvals: the work is very good, or nobody looks closely"
+        "{approvals} of {all} verdicts are approvals: the work is very good, or the reviewers do not look closely"
     );
     let hint = "read a merged change yourself: `liza log -n 20`, then `liza task show TASK`";
     report.tell(Alert::new(Kind::ApprovalRate, "reviews", "", text, hint));

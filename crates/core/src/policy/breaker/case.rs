@@ -1,4 +1,4 @@
-//! What a board says that counts: recent, and not settled by a person already.
+//! The records of a board that count: recent, and not settled by a person already.
 
 use std::{cell::LazyCell, ops::Deref};
 
@@ -8,11 +8,11 @@ use crate::policy::prelude::*;
 /// A board with all bodies, a moment, and what a person decided about the breaker.
 pub struct Case<'a> {
     pub board: &'a Board,
-    /// What was moved away of it, with bodies: only what was merged counts, so that tidying up does not lower a threshold.
+    /// Archived tasks, with bodies: only merged ones count, so that archiving does not lower a threshold.
     pub archived: &'a [Task],
     pub config: &'a BreakerConfig,
     pub now: Wall,
-    /// What happened before counts no more.
+    /// Records before this time do not count.
     pub since: Wall,
 }
 
@@ -46,8 +46,8 @@ impl<'a> Case<'a> {
         self.anomalies(kinds).filter_map(|anomaly| Some(of_anomaly(anomaly, &words(anomaly)?))).collect()
     }
 
-    /// The same, of tasks that somebody has worked on: whoever reports trouble with work that nobody has begun guesses. A
-    /// person may know.
+    /// The same, of tasks that an agent has claimed at least once: an agent that reports trouble with work not begun yet only
+    /// guesses. A person may know.
     pub fn said_at_work(&self, kinds: &'a [AnomalyKind], detail: &str) -> Vec<TripEvidence> {
         let mut said = self.said(kinds, detail);
         said.retain(|record| {

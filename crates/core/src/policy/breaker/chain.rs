@@ -1,9 +1,9 @@
-//! A task is blocked, cut anew, and what replaces it is blocked again.
+//! A task is blocked, replaced by others, and a replacement is blocked again.
 
 use super::{case::Case, case::of_entry, story::Story};
 use crate::policy::prelude::*;
 
-/// The last time it was blocked, whoever did it.
+/// The last time the task was blocked, by any agent or person.
 fn blocked(task: &Task) -> Option<TripEvidence> {
     let entry = task.body().history.iter().rev().find(|entry| entry.to == Some(Status::Blocked))?;
     let mut record = of_entry(task, entry);
@@ -46,7 +46,7 @@ pub fn blocked_replacement_chain(case: &Case) -> Vec<Story> {
             continue;
         }
         let story = Story::new(pattern, name, records.len(), case.config.chain_depth, "blocked in a row")
-            .summary(format!("{} was blocked and cut anew, and {} is blocked again", root.id, task.id))
+            .summary(format!("{} was blocked and replaced, and {} is blocked again", root.id, task.id))
             .evidence(records);
         let deeper = stories.get(&key).is_none_or(|known| known.count < story.count);
         if deeper && story.count > 1 {

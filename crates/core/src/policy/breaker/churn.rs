@@ -1,4 +1,4 @@
-//! Planning that goes round in circles: tasks are cut anew instead of done.
+//! Planning that goes round in circles: tasks are split or replanned instead of done.
 
 use super::{case::Case, case::of_entry, story::Story};
 use crate::policy::prelude::*;
@@ -7,7 +7,7 @@ pub fn planning_churn(case: &Case) -> Vec<Story> {
     let pattern = Pattern::PlanningChurn;
     let replacements: BTreeSet<&TaskId> =
         case.board.tasks.iter().flat_map(|task| &task.superseded_by).collect();
-    // A person who cuts a task anew knows what he does.
+    // A person who replans a task has a reason.
     let superseded: Vec<TripEvidence> = case
         .history(Event::Superseded)
         .filter(|(_, entry)| !entry.agent.is_reserved())
@@ -22,11 +22,11 @@ pub fn planning_churn(case: &Case) -> Vec<Story> {
     let merged = case.merged();
     let needed =
         case.config.churn_superseded.max(u32::try_from(merged).unwrap_or(u32::MAX).saturating_add(1));
-    let cut = Story::new(pattern, "", superseded.len(), needed, "tasks cut anew")
-        .summary(format!("{} tasks were cut anew while {merged} were merged", superseded.len()))
+    let cut = Story::new(pattern, "", superseded.len(), needed, "tasks replanned")
+        .summary(format!("{} tasks were replanned while {merged} were merged", superseded.len()))
         .evidence(superseded);
-    let twice = Story::new(pattern, "", again.len(), case.config.churn_again, "replacements cut anew")
-        .summary(format!("{} tasks were cut anew that replace others themselves", again.len()))
+    let twice = Story::new(pattern, "", again.len(), case.config.churn_again, "replacements replanned")
+        .summary(format!("{} tasks were replanned that replace others themselves", again.len()))
         .evidence(again);
     [twice, cut].into_iter().filter(|story| !story.evidence.is_empty()).collect()
 }

@@ -6,7 +6,7 @@ settings! {
     pub struct BreakerConfig {
         pub enabled: bool = true,
         /// What happened longer ago counts no more, nor what happened before the sprint began. A day: a team that works round the
-        /// clock meets everything that matters within one, and a story of last week was told last week.
+        /// clock meets everything that matters within one, and what happened last week was reported last week.
         pub window_hours: u32 = 24,
         /// `retry_cluster`: so many tasks on which agents retry against the same error. Three: two may be neighbours in the code.
         pub retry_tasks: u32 = 3,
@@ -17,7 +17,7 @@ settings! {
         /// `assumption_cascade`: so many tasks on which the same assumption turned out wrong. Two: whatever was planned on it is
         /// wrong as well.
         pub assumption_tasks: u32 = 2,
-        /// `workaround_pattern`: so many tasks that work around the same cause. Three: by then mending it is cheaper.
+        /// `workaround_pattern`: so many tasks that work around the same cause. Three: by then fixing it is cheaper.
         pub workaround_tasks: u32 = 3,
         /// `spec_gap_cluster`: so many tasks that find the same specification silent or unclear. Three: every specification has a gap.
         pub spec_gap_tasks: u32 = 3,
@@ -25,12 +25,12 @@ settings! {
         /// further agent would try in vain.
         pub outage_agents: u32 = 2,
         pub outage_hours: u32 = 4,
-        /// `planning_churn`: so many tasks that agents cut anew, if that is more than were merged; or `churn_again` that are
+        /// `planning_churn`: so many tasks that agents replanned, if that is more than were merged; or `churn_again` that are
         /// replacements themselves.
         pub churn_superseded: u32 = 3,
         pub churn_again: u32 = 2,
         /// `blocked_replacement_chain`: so many tasks in a row that were blocked and replaced, the last of which is blocked. Two: the
-        /// new cut did not help.
+        /// replacement did not help.
         pub chain_depth: u32 = 2,
         /// `crash_loop`: so many crashes within `crash_seconds`, of at least `crash_agents` different agents on at least
         /// `crash_tasks` different tasks. One agent alone is stopped by its runner, and crashes on one task block that task.
@@ -39,7 +39,7 @@ settings! {
         pub crash_tasks: u32 = 2,
         pub crash_seconds: u32 = 300,
         /// `same_failure`: so many tasks whose gates are red or whose merges fail for the same reason; a warning, if rejections that
-        /// nobody has mended yet make up the number.
+        /// are not fixed yet make up the number.
         pub failure_tasks: u32 = 3,
         /// What is done about a pattern, where that is not the default.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -61,8 +61,8 @@ pub enum Choice {
 impl BreakerConfig {
     /// What is done about a pattern; nothing, if it is not looked for.
     ///
-    /// A checkpoint costs a person's time and loses no work, so it is the rule. Debt and workarounds waste nothing while nobody
-    /// looks: a warning will do. Nothing ends running agents (`halt`) unless a person says so here.
+    /// The CHECKPOINT switch costs a person's time and loses no work, so it is the rule. Debt and workarounds waste nothing
+    /// until a person looks: a warning will do. Nothing ends running agents (`halt`) unless a person says so here.
     /// So it will about rejections for one reason (`mild`): they are how a team learns.
     pub fn response(&self, pattern: Pattern, mild: bool) -> Option<Response> {
         let default = match pattern {

@@ -40,7 +40,7 @@ pub fn crash_loop(case: &Case) -> Vec<Story> {
         let at_least = |wanted: u32| usize::try_from(wanted.max(1)).unwrap_or(usize::MAX);
         let enough =
             agents >= at_least(case.config.crash_agents) && places >= at_least(case.config.crash_tasks);
-        // One agent alone is its runner's business, and so is one task.
+        // The runner handles crashes of one agent alone, and of one task alone.
         let short = usize::try_from(needed).unwrap_or(usize::MAX).saturating_sub(1);
         let count = if enough { within.len() } else { within.len().min(short) };
         (count, within)

@@ -1,4 +1,4 @@
-//! Debt: more is put off than gets done.
+//! Debt: agents log more debt than they merge tasks.
 
 use super::{case::Case, evidence::of_anomaly, story::Story};
 use crate::policy::prelude::*;

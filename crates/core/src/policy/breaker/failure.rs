@@ -1,5 +1,5 @@
-//! What liza itself saw go wrong: rejections, red gates, merges that failed. For the same reason on many tasks it is none of
-//! theirs.
+//! Failures that liza saw itself: rejections, red gates, merges that failed. If many tasks fail for the same reason, the
+//! cause is in none of them.
 
 use super::{case::*, evidence::*, story::*};
 use crate::policy::prelude::*;
@@ -7,7 +7,7 @@ use crate::policy::prelude::*;
 /// How evidence names a rejection.
 const REJECTED: &str = "rejected";
 
-/// Whether what went wrong then is over: the task has reached its end, or what came of it was approved.
+/// Whether the failure is over: the task has ended, or its later work was approved.
 fn is_mended(task: &Task, entry: &HistoryEntry) -> bool {
     let history = &task.body().history;
     let since = history.iter().position(|line| std::ptr::eq(line, entry)).unwrap_or(history.len());
@@ -51,8 +51,8 @@ pub fn same_failure(case: &Case) -> Vec<Story> {
     let records = case.unsettled(pattern, "", records);
     let needed = case.config.failure_tasks;
     let story = |mut cluster: Cluster| {
-        // Reviewers who send work back do what they are there for: a person is told. Where gates are red or merges fail on so
-        // many tasks, going on is in vain.
+        // Reviewers who reject work do their job: liza only alerts a person. Where gates are red or merges fail on so
+        // many tasks, more work is wasted.
         let hard: Vec<TripEvidence> =
             cluster.records.iter().filter(|record| record.source != REJECTED).cloned().collect();
         let mild = tasks_of(&hard).len() < usize::try_from(needed.max(1)).unwrap_or(usize::MAX);
@@ -69,7 +69,7 @@ pub fn same_failure(case: &Case) -> Vec<Story> {
             .map(|gate| format!("gate {gate}"))
             .collect();
         let mut story = Story::new(pattern, &cluster.name, tasks, needed, "tasks")
-            .summary(format!("{tasks} tasks fail for the same reason: {}", cluster.told()))
+            .summary(format!("{tasks} tasks fail for the same reason: {}", cluster.first_text()))
             .evidence(cluster.records)
             .affects(gates);
         story.mild = mild;

@@ -1,7 +1,7 @@
 //! PATTERNS THAT NO SINGLE TASK SHOWS: pure answers from a board's records and histories.
 //!
 //! Agents are believed in what they admit, and liza counts what it saw itself: rejections, red gates, crashes, tasks that are
-//! cut anew. A pattern trips once for one story; after a person resolved it, only what happens later counts.
+//! replanned. A pattern trips once for one story; after a person resolved it, only what happens later counts.
 
 mod case;
 mod chain;
@@ -77,8 +77,8 @@ pub fn trips(board: &Board, archived: &[Task], config: &BreakerConfig, now: Wall
     for pattern in Pattern::ALL {
         for story in nearest_first(detector(pattern)(&case)) {
             let Some(response) = config.response(pattern, story.mild) else { continue };
-            let told = all.iter().any(|trip| trip.key == story.key);
-            if told || !story.trips() || case.known(pattern, &story).is_some() {
+            let tripped = all.iter().any(|trip| trip.key == story.key);
+            if tripped || !story.trips() || case.known(pattern, &story).is_some() {
                 continue;
             }
             all.push(TripBreaker {

@@ -1,11 +1,11 @@
-//! Something that goes wrong in the same way in several places, and how near it is to tripping the breaker.
+//! A story: one problem that shows in the same way on several tasks, and how near it is to tripping the breaker.
 
 use super::evidence::{order, tasks_of};
 use crate::policy::prelude::*;
 
 /// How much evidence a trip carries; the board and the log have the rest.
 const EVIDENCE_KEPT: usize = 20;
-/// Of several records, so many of the latest are compared with each other; whoever looks is told of the others.
+/// Of several records, so many of the latest are compared with each other; the trip says how many were left out.
 const COMPARED: usize = 200;
 const KEY_CHARS: usize = 120;
 
@@ -37,7 +37,7 @@ impl Sameness {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Story {
     pub key: String,
-    /// How far it has come, and how far it must come.
+    /// The count so far, and the count at which the breaker trips.
     pub count: u64,
     pub needed: u64,
     /// What is counted.
@@ -51,7 +51,7 @@ pub struct Story {
 }
 
 impl Story {
-    /// `name` tells it from other stories of the pattern.
+    /// `name` distinguishes it from other stories of the pattern.
     pub fn new(pattern: Pattern, name: &str, count: usize, needed: u32, unit: &'static str) -> Self {
         let key = if name.is_empty() {
             pattern.as_str().to_owned()
@@ -75,7 +75,7 @@ impl Story {
         self
     }
 
-    /// There were more records than are compared: nobody is to think that they were looked at.
+    /// Says in the trip how many records were not compared.
     pub fn without(mut self, left_out: usize) -> Self {
         if left_out > 0 {
             self.summary.push_str(&format!(" ({} not looked at)", plural(left_out, "older record")));
@@ -114,8 +114,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// In the words of the first.
-    pub fn told(&self) -> &str {
+    /// The text of the first record.
+    pub fn first_text(&self) -> &str {
         self.records.first().map_or("", |record| &record.text)
     }
 }

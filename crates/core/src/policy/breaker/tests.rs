@@ -1,8 +1,8 @@
 //! Histories for every pattern: one that must trip, one that nearly does and must not, and cases known from other projects.
 
 mod orders;
+mod reported_by_agents;
 mod seen_by_liza;
-mod told_by_agents;
 
 use std::collections::BTreeSet;
 

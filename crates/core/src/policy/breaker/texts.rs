@@ -15,23 +15,23 @@ fn by_task(
     clusters(records, task_of, |cluster| {
         let tasks = tasks_of(&cluster.records).len();
         let story = Story::new(pattern, &cluster.name, tasks, needed, "tasks");
-        story.summary(say(tasks, cluster.told())).evidence(cluster.records)
+        story.summary(say(tasks, cluster.first_text())).evidence(cluster.records)
     })
 }
 
 /// Agents try again and again, on different tasks, against the same error.
 pub fn retry_cluster(case: &Case) -> Vec<Story> {
     let logged = (&[AnomalyKind::RetryLoop], "error_pattern");
-    by_task(case, Pattern::RetryCluster, logged, case.config.retry_tasks, |tasks, told| {
-        format!("agents retry on {tasks} tasks against the same error: {told}")
+    by_task(case, Pattern::RetryCluster, logged, case.config.retry_tasks, |tasks, text| {
+        format!("agents retry on {tasks} tasks against the same error: {text}")
     })
 }
 
 /// The same assumption turned out wrong in several places: what else was planned on it is wrong, too.
 pub fn assumption_cascade(case: &Case) -> Vec<Story> {
     let (logged, needed) = ((&[AnomalyKind::AssumptionViolated], "assumption"), case.config.assumption_tasks);
-    let mut stories = by_task(case, Pattern::AssumptionCascade, logged, needed, |tasks, told| {
-        format!("{tasks} tasks rested on the same assumption, and it is wrong: {told}")
+    let mut stories = by_task(case, Pattern::AssumptionCascade, logged, needed, |tasks, text| {
+        format!("{tasks} tasks rested on the same assumption, and it is wrong: {text}")
     });
     // One agent may be mistaken, on however many tasks. People are believed.
     for story in stories.iter_mut().filter(|story| is_one_agents(&story.evidence)) {
@@ -45,11 +45,11 @@ fn is_one_agents(records: &[TripEvidence]) -> bool {
     agents_of(records).len() < 2 && !records.iter().any(|record| record.agent.is_human())
 }
 
-/// The same cause is worked around instead of mended.
+/// The same cause is worked around instead of fixed.
 pub fn workaround_pattern(case: &Case) -> Vec<Story> {
     let logged = (&[AnomalyKind::Workaround], "root_cause");
-    by_task(case, Pattern::WorkaroundPattern, logged, case.config.workaround_tasks, |tasks, told| {
-        format!("{tasks} tasks work around the same cause: {told}")
+    by_task(case, Pattern::WorkaroundPattern, logged, case.config.workaround_tasks, |tasks, text| {
+        format!("{tasks} tasks work around the same cause: {text}")
     })
 }
 
@@ -62,7 +62,7 @@ pub fn external_outage(case: &Case) -> Vec<Story> {
     clusters(records, agent, |cluster| {
         let agents = agents_of(&cluster.records).len();
         Story::new(pattern, &cluster.name, agents, case.config.outage_agents, "agents")
-            .summary(format!("{agents} agents report the same service: {}", cluster.told()))
+            .summary(format!("{agents} agents report the same service: {}", cluster.first_text()))
             .evidence(cluster.records)
             .affects([format!("service {}", cluster.name)])
     })

@@ -15,25 +15,25 @@ pub fn meaning(pattern: Pattern) -> &'static str {
             "Several tasks rested on the same assumption, and it is wrong. Other tasks that were planned on it are wrong as well."
         }
         Pattern::WorkaroundPattern => {
-            "The same cause is worked around on several tasks. Mending it once is cheaper than living with it everywhere."
+            "The same cause is worked around on several tasks. Fixing it once is cheaper than living with it everywhere."
         }
         Pattern::SpecGapCluster => {
             "Several tasks need something that one specification does not say, or says in two ways. Agents that go on will guess, each in its own way."
         }
         Pattern::ExternalOutage => {
-            "Several agents report that the same service does not work. Whoever goes on fails for a reason that no task can mend."
+            "Several agents report that the same service does not work. Agents that go on fail for a reason that no task can fix."
         }
         Pattern::PlanningChurn => {
-            "Tasks are cut anew instead of done. The goal, or how it was divided, is probably not clear enough to work on."
+            "Tasks are split or replanned instead of done. The goal, or how it was split, is probably not clear enough to work on."
         }
         Pattern::BlockedReplacementChain => {
-            "A task was blocked and cut anew, and what replaced it is blocked again. The new cut did not touch what stands in the way."
+            "A task was blocked and replaced, and a replacement is blocked again. Replanning did not remove the obstacle."
         }
         Pattern::CrashLoop => {
             "The commands of several agents end badly one after the other, on different tasks. What they share is broken: the provider, its key, the network, the disk."
         }
         Pattern::SameFailure => {
-            "Work on different tasks is rejected, or its gates are red, for the same reason, and nobody has mended it yet. Liza saw this itself. The reason is probably not in any of the tasks."
+            "Work on different tasks is rejected, or its gates are red, for the same reason, and it is not fixed yet. Liza saw this itself. The reason is probably not in any of the tasks."
         }
     }
 }
@@ -54,7 +54,7 @@ pub fn threshold(pattern: Pattern) -> &'static str {
     }
 }
 
-/// What a person can decide, each with what to type. Nothing in it is anybody's words.
+/// What a person can decide, each with what to type. It repeats no text of agents.
 pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
     let id = &trip.id;
     // What has reached its end, or is archived, is not to be decided about.
@@ -65,12 +65,12 @@ pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
     let over = if trip.response == Response::Warning { "" } else { ", then `liza resume`" };
     let mut all = vec![match trip.pattern {
         Pattern::ExternalOutage => "wait until the service is back".to_owned(),
-        Pattern::CrashLoop => "mend what the agents share (`liza doctor` looks at the machine; `liza agent log AGENT` shows what one of them did)".to_owned(),
+        Pattern::CrashLoop => "fix what the agents share (`liza doctor` looks at the machine; `liza agent log AGENT` shows what one of them did)".to_owned(),
         Pattern::RetryCluster | Pattern::SameFailure | Pattern::WorkaroundPattern => {
-            "mend the cause in a task of its own: `liza task add --title … --spec … --done … --in … --finalize`".to_owned()
+            "fix the cause in a task of its own: `liza task add --title … --spec … --done … --in … --finalize`".to_owned()
         }
         Pattern::SpecGapCluster => {
-            "mend the specification, then tell everybody: `liza spec-change … --spec FILE`".to_owned()
+            "fix the specification, then announce the change: `liza spec-change … --spec FILE`".to_owned()
         }
         Pattern::AssumptionCascade => {
             format!("tell the planner what is so: `liza note …{about}`, and look through what else rests on it")
@@ -84,9 +84,9 @@ pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
     let may_be_cut =
         matches!(trip.pattern, Pattern::SameFailure | Pattern::RetryCluster | Pattern::AssumptionCascade);
     if may_be_cut && open.is_some() {
-        all.push(format!("cut the work anew: `liza task rescope {task} --into FILE --reason …`"));
+        all.push(format!("split or replan the work: `liza task rescope {task} --into FILE --reason …`"));
     }
-    all.push(format!("it is mended: `liza breaker resolve {id} --note …`{over}"));
+    all.push(format!("it is fixed: `liza breaker resolve {id} --note …`{over}"));
     let when = format!("`breaker.{}` in liza.yaml says when it trips", threshold(trip.pattern));
     all.push(format!("it was no pattern: `liza breaker resolve {id} --note …`{over}; {when}"));
     all.push("stop everything: `liza abort --reason …`".to_owned());
@@ -95,7 +95,7 @@ pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
 
 /// What stands in the switch that a trip sets; it begins with the trip's name.
 pub fn reason(trip: &Trip) -> String {
-    // Part of it is somebody's words, and whoever looks into the file has a terminal.
+    // Part of it is text of agents, and people read the file on a terminal.
     let summary = shown_line(&trip.summary);
     let (id, pattern, summary) = (&trip.id, trip.pattern.as_str(), clipped(&summary, 200));
     format!(

@@ -1,4 +1,4 @@
-//! What the whole goal has come to: the results of all its tasks as one.
+//! The result of the whole goal: the results of all its tasks together.
 
 use super::{Amount, Counts, counts, journey::journey, journey::merged_at};
 use crate::board::gates::{Counted, GateOutcome};
@@ -13,7 +13,7 @@ pub struct GoalRollUp {
     /// Something was merged, nothing is left to do, and nothing was given up.
     pub success: bool,
     pub tasks: Counts,
-    /// Of merged tasks; which of them were there before is said by whoever can look.
+    /// Files of merged tasks; the caller, which can read git, says which of them existed before.
     pub files: Vec<String>,
     pub tests: TestCounts,
     pub lint: LintCounts,
@@ -21,7 +21,7 @@ pub struct GoalRollUp {
     pub review_cycles: u64,
     pub review: ReviewState,
     pub spent: Amount,
-    /// Why what is not merged is not: one line each.
+    /// Why each unmerged task is not merged: one line each.
     pub errors: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct ReviewState {
     pub approved: bool,
     pub ready_for_review: u64,
     pub sent_back: u64,
-    /// Critical and major issues that nobody has resolved.
+    /// Critical and major issues that are not resolved.
     pub blocking_issues: u64,
     /// Gates that were red when they were last asked, by task.
     pub red_gates: BTreeMap<String, Vec<String>>,

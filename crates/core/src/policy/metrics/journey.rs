@@ -1,4 +1,4 @@
-//! The way of one task through its states, as its history tells it: how long it waited and how long somebody was at it.
+//! The way of one task through its states, as its history records it: how long it waited and how long agents worked on it.
 //!
 //! A history may have holes (a migrated task, a revision that was brought back) and clocks go back. What was not seen from
 //! its beginning to its end is not measured, and a span that ends before it begins counts as nothing.
@@ -12,13 +12,13 @@ pub struct Journey {
     pub lead: Option<u64>,
     /// It could be claimed, until it was.
     pub claim_waits: Vec<u64>,
-    /// It was handed in, until somebody took the review.
+    /// From the submit until a reviewer claimed the review.
     pub review_waits: Vec<u64>,
     /// It was approved, until it was merged.
     pub merge_waits: Vec<u64>,
-    /// A review was taken, until the verdict or until it was let go.
+    /// From the claim of a review until the verdict or the release.
     pub reviews: Vec<u64>,
-    /// It was claimed, until it was handed in or let go.
+    /// From the claim until the task was submitted or released.
     pub work: Vec<u64>,
     /// How often it was claimed.
     pub claims: u64,
@@ -127,8 +127,8 @@ impl Walk {
             _ => {}
         }
         let Some(to) = line.to else { return };
-        let told = matches!(line.event, Event::Restored | Event::Edited | Event::Migrated);
-        let seen = self.at.filter(|(status, _)| !told && line.from.is_none_or(|from| from == *status));
+        let imported = matches!(line.event, Event::Restored | Event::Edited | Event::Migrated);
+        let seen = self.at.filter(|(status, _)| !imported && line.from.is_none_or(|from| from == *status));
         match seen {
             Some((from, since)) => self.leave(from, since, to, line),
             None => self.in_review = None,
@@ -151,7 +151,7 @@ impl Walk {
     fn leave(&mut self, from: Status, since: Wall, to: Status, line: &HistoryEntry) {
         let took = self.part(since, line.time);
         match (from, to) {
-            // Nobody knows when the former holder ceased to work.
+            // The history does not say when the former holder stopped working.
             (Status::Working, Status::Working) => {}
             (Status::Working, _) => self.found.work.extend(took),
             (Status::Idle | Status::Rejected | Status::IntegrationFailed, Status::Working) => {

@@ -1,4 +1,4 @@
-//! WHAT IT CAME TO: figures computed from the histories of tasks. Nobody reports them and nobody can embellish them.
+//! METRICS: figures computed from the histories of tasks. No agent reports them, so no agent can embellish them.
 
 mod goal;
 mod journey;
@@ -30,7 +30,7 @@ pub struct Asked<'a> {
     pub everything: Spent,
     /// How far tasks had come before.
     pub before: &'a BTreeMap<TaskId, TaskMark>,
-    /// What happened before or after this counts for nothing.
+    /// Events before or after this do not count.
     pub from: Option<Wall>,
     pub until: Option<Wall>,
     /// Only what is about these tasks, also of crashes and interventions.
@@ -96,13 +96,13 @@ pub struct Times {
     pub lead: Spread,
     /// Claimable → claimed.
     pub claim_queue: Spread,
-    /// Handed in → review taken.
+    /// Submitted → review claimed.
     pub review_queue: Spread,
     /// Approved → merged.
     pub merge_queue: Spread,
-    /// Review taken → verdict.
+    /// Review claimed → verdict.
     pub review: Spread,
-    /// Claimed → handed in or let go.
+    /// Claimed → submitted or released.
     pub work: Spread,
 }
 
@@ -192,7 +192,7 @@ pub fn metrics(asked: &Asked) -> Metrics {
     }
     found.spent.planning.add(&asked.planning);
     found.spent.total.add(&asked.planning);
-    // A session may end after its task did, and after the task was archived: then it is nobody's and was paid all the same.
+    // A session may end after its task was archived: it belongs to no task then, and its tokens were paid all the same.
     let mut everything = Amount::default();
     everything.add(&asked.everything);
     if everything.tokens > found.spent.total.tokens {
@@ -303,7 +303,7 @@ fn spend(task: &Task, mark: &TaskMark, spending: &mut Spending) {
         body.reviews.iter().any(|review| review.round == round && review.verdict == Verdict::RequestChanges)
     };
     let spent = body.spent.since(&mark.spent);
-    let mut told = Spent::default();
+    let mut of_rounds = Spent::default();
     for round in &body.spent_rounds {
         let before = mark.round(round.round);
         let (work, review) = (round.work.since(&before.work), round.review.since(&before.review));
@@ -313,10 +313,10 @@ fn spend(task: &Task, mark: &TaskMark, spending: &mut Spending) {
         } else {
             of_status(task.status, spending).add(&work);
         }
-        told.add(&work);
-        told.add(&review);
+        of_rounds.add(&work);
+        of_rounds.add(&review);
     }
-    of_status(task.status, spending).add(&spent.since(&told));
+    of_status(task.status, spending).add(&spent.since(&of_rounds));
     spending.total.add(&spent);
 }
 

@@ -35,7 +35,7 @@ fn used(task: Option<&str>, kind: SessionKind, round: u32, tokens: u64, usd: f64
     }
 }
 
-/// Claimed after `wait`, handed in after `work`.
+/// Claimed after `wait`, submitted after `work`.
 fn work(bench: &mut Bench, coder: &str, name: &str, wait: u64, work: u64) {
     bench.tick(wait);
     bench.claim(coder, name);
@@ -46,7 +46,7 @@ fn work(bench: &mut Bench, coder: &str, name: &str, wait: u64, work: u64) {
     bench.ok(coder, submit);
 }
 
-/// Taken up after `wait`, judged after `review`.
+/// Review claimed after `wait`, verdict after `review`.
 fn judge_after(bench: &mut Bench, reviewer: &str, name: &str, wait: u64, review: u64, reason: Option<&str>) {
     bench.tick(wait);
     let start = bench.start_review(name);
@@ -162,7 +162,7 @@ fn line(at: i64, event: Event, step: Option<(Status, Status)>) -> HistoryEntry {
     }
 }
 
-fn told(bench: &mut Bench, status: Status, history: Vec<HistoryEntry>) -> Journey {
+fn journey_of(bench: &mut Bench, status: Status, history: Vec<HistoryEntry>) -> Journey {
     let task = bench.board.tasks.iter_mut().find(|task| task.id == id("a")).expect("a");
     let (head, body) = task.parts_mut();
     head.status = status;
@@ -174,7 +174,7 @@ fn told(bench: &mut Bench, status: Status, history: Vec<HistoryEntry>) -> Journe
 #[test]
 fn clock_set_back_gives_zero_spans() {
     let mut bench = Bench::with_tasks(&["a"]);
-    let found = told(
+    let found = journey_of(
         &mut bench,
         Status::Merged,
         vec![
@@ -194,7 +194,7 @@ fn clock_set_back_gives_zero_spans() {
 fn spans_without_start_or_end_are_not_measured() {
     let mut bench = Bench::with_tasks(&["a"]);
     // The claim is missing: the time of work is unknown.
-    let found = told(
+    let found = journey_of(
         &mut bench,
         Status::ReadyForReview,
         vec![
@@ -207,7 +207,7 @@ fn spans_without_start_or_end_are_not_measured() {
     assert_eq!((found.work, found.claim_waits), (Vec::new(), Vec::new()));
     assert_eq!((found.review_waits, found.reviews), (vec![10], vec![5]));
     // Unblocked from WORKING, and taken over from an expired holder.
-    let found = told(
+    let found = journey_of(
         &mut bench,
         Status::Working,
         vec![
@@ -223,7 +223,7 @@ fn spans_without_start_or_end_are_not_measured() {
     // A migrated task: how often is known, how long is not.
     let task = bench.board.tasks.iter_mut().find(|task| task.id == id("a")).expect("a");
     task.parts_mut().0.iteration = 4;
-    let found = told(&mut bench, Status::Merged, vec![line(700, Event::Migrated, None)]);
+    let found = journey_of(&mut bench, Status::Merged, vec![line(700, Event::Migrated, None)]);
     assert_eq!((found.claims, found.lead, found.ended), (4, None, None));
 }
 
@@ -395,7 +395,7 @@ proptest! {
                 line(at, EVENTS[event], step)
             })
             .collect();
-        told(&mut bench, Status::ALL[status % Status::ALL.len()], history);
+        journey_of(&mut bench, Status::ALL[status % Status::ALL.len()], history);
         let task = bench.board.tasks.iter_mut().find(|task| task.id == id("a")).expect("a");
         let (head, body) = task.parts_mut();
         head.depends_on = vec![id("a"), id("gone")];

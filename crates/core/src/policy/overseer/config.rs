@@ -16,7 +16,7 @@ settings! {
         /// What a session may use where its role has no limit of its own; 0 means no limit.
         #[serde(deserialize_with = "whole")]
         pub max_tokens: u64 = 150_000,
-        /// Below so many tokens nobody is warned by `max_tokens`.
+        /// Below so many tokens `max_tokens` warns no agent.
         #[serde(deserialize_with = "whole")]
         pub token_warning_threshold: u64 = 100_000,
         /// How long a session may last where its role has no limit of its own; 0 means no limit.
@@ -27,7 +27,7 @@ settings! {
         /// For one agent, at whatever it works; after that a person is asked.
         #[serde(deserialize_with = "whole")]
         pub max_nudges_per_agent: u32 = 5,
-        /// Without it, what would halt an agent is put before a person.
+        /// Without it, the overseer asks a person instead of halting an agent.
         pub halt_on_critical: bool = true,
         /// Seconds a person has to answer a question about an agent. An agent that still behaves that way afterwards is halted;
         /// without `halt_on_critical` the question is asked again.
@@ -60,14 +60,14 @@ fn within<N: PartialOrd + Display>(name: &str, value: N, range: &RangeInclusive<
 }
 
 impl OverseerConfig {
-    /// What of it cannot be meant.
+    /// The settings that contradict each other.
     pub fn check(&self) -> Result<(), String> {
         within("check_interval_seconds", self.check_interval_seconds, &INTERVALS)?;
         within("snapshot_history_size", self.snapshot_history_size, &RINGS)?;
         if !(2..=self.snapshot_history_size).contains(&self.loop_detection_window) {
             return Err(format!(
-                "`overseer.loop_detection_window` is {}; it has to be from 2 to `snapshot_history_size`, {}: nobody sees \
-                 further back than is remembered",
+                "`overseer.loop_detection_window` is {}; it has to be from 2 to `snapshot_history_size`, {}: the \
+                 detectors see no further back than the history",
                 self.loop_detection_window, self.snapshot_history_size
             ));
         }

@@ -1,8 +1,8 @@
-//! What is done about what was detected: bounded, and never twice in a short time.
+//! What the overseer does about a detection: bounded, and never twice in a short time.
 //!
-//! A word comes before a deed: an agent is halted for something only after it was told about just that, had a window's
-//! time to change it, and did not. A word to an earlier session is none to this one. That what it may use comes to an end
-//! is the exception, since nothing can be changed there: of each grade of that it is told once.
+//! A nudge comes before a halt: the overseer halts an agent for a behaviour only after a nudge about that behaviour and a
+//! window's time in which the agent did not change it. A nudge to an earlier session does not count. Tokens or time
+//! running out are the exception, since the agent cannot change them: it is nudged once for each severity.
 //!
 //! Where the evidence is not enough for that, a person is asked. The answer "no" holds for the session; without an answer in
 //! time the halt follows, so that no question is the last thing that happens.
@@ -17,7 +17,7 @@ use crate::policy::prelude::*;
 pub struct Decision {
     pub action: Action,
     pub detection: Detection,
-    /// What the agent is told, beside the evidence.
+    /// The text of the nudge, beside the evidence.
     pub text: String,
     /// What a person is asked, if one is.
     pub question: Option<String>,
@@ -106,7 +106,7 @@ impl<'p> Account<'p> {
         u64::try_from(self.now.since(time)).is_ok_and(|since| since < seconds)
     }
 
-    /// A halt takes its time. An agent that is still there long after it was not halted by it, and is judged anew.
+    /// A halt takes its time. An agent that still runs long after a halt was not stopped by it, and is judged again.
     fn is_being_halted(&self) -> bool {
         let (patience, cooldown) = (self.config.patience_seconds(), self.config.nudge_cooldown_seconds);
         let halted = self.past.iter().rev().find(|one| one.action == Action::Halt);
@@ -140,30 +140,34 @@ impl<'p> Account<'p> {
             if critical && detection.suggested == Action::Halt {
                 return self.stop(detection);
             }
-            // Said again it would only use up the nudges; and nobody has to be asked about what ends by itself.
-            let told = self.told_about(behaviour).any(|one| one.severity >= detection.severity);
-            return if told { None } else { self.nudge(detection).filter(|action| *action == Action::Nudge) };
+            // A second nudge would only use up the nudges, and no person has to decide about a session that ends by itself.
+            let nudged = self.nudges_about(behaviour).any(|one| one.severity >= detection.severity);
+            return if nudged {
+                None
+            } else {
+                self.nudge(detection).filter(|action| *action == Action::Nudge)
+            };
         }
         if !critical && detection.suggested == Action::Nudge {
             return self.nudge(detection);
         }
-        // Where a person is asked in the end, one word to the session is enough; a halt needs one about what still goes on.
+        // Before a question to a person one nudge of the session is enough; a halt needs one about behaviour that still goes on.
         let asks = detection.suggested == Action::Escalate;
-        let told = self.told_about(behaviour).next().map(|one| one.time);
-        match told.filter(|time| asks || self.within(*time, self.episode_seconds())) {
+        let nudged = self.nudges_about(behaviour).next().map(|one| one.time);
+        match nudged.filter(|time| asks || self.within(*time, self.episode_seconds())) {
             None => self.nudge(detection),
             Some(time) if self.within(time, self.config.patience_seconds()) => None,
             Some(_) => self.stop(detection),
         }
     }
 
-    /// The words this session had about it, the last one first.
-    fn told_about(&self, behaviour: Behaviour) -> impl Iterator<Item = &&'p Intervention> {
+    /// The nudges of this session about a behaviour, the last one first.
+    fn nudges_about(&self, behaviour: Behaviour) -> impl Iterator<Item = &&'p Intervention> {
         let about = move |one: &&&Intervention| one.action == Action::Nudge && one.behaviour == behaviour;
         self.session.iter().rev().filter(about)
     }
 
-    /// A word that is older was about something that ended: had it gone on, more would have been done by now.
+    /// An older nudge was about behaviour that ended: otherwise the overseer would have done more by now.
     fn episode_seconds(&self) -> u64 {
         let next = self.config.nudge_cooldown_seconds.max(self.config.patience_seconds());
         self.config.remembered_seconds().saturating_add(next)
@@ -171,7 +175,7 @@ impl<'p> Account<'p> {
 
     fn nudge(&self, detection: &Detection) -> Option<Action> {
         if self.question(detection).is_some() {
-            // A person was asked and has the word.
+            // A person was asked and decides.
             return None;
         }
         if self.nudges() >= self.config.max_nudges_per_agent as usize {
@@ -183,7 +187,8 @@ impl<'p> Account<'p> {
     }
 
     fn enough_of_words(&self, detection: &Detection) -> Option<Action> {
-        if detection.severity == Gravity::Critical && self.told_about(detection.behaviour).next().is_some() {
+        if detection.severity == Gravity::Critical && self.nudges_about(detection.behaviour).next().is_some()
+        {
             return self.stop(detection);
         }
         // One question at a time.
@@ -211,7 +216,7 @@ impl<'p> Account<'p> {
         self.session.iter().rev().find(about).copied()
     }
 
-    /// A person was asked about it in this session and lets the agent go on.
+    /// A person was asked about it in this session and answered that the agent may go on.
     fn is_allowed(&self, behaviour: Behaviour) -> bool {
         let is_answered = |(at, asked): (usize, &&Intervention)| {
             asked.action == Action::Escalate
@@ -229,7 +234,7 @@ impl<'p> Account<'p> {
             // A clock that was set back a little only makes it wait longer.
             return None;
         }
-        // How old a question from the future is cannot be known: it is asked anew, by the clock as it is now.
+        // The age of a question dated in the future is unknown: the overseer asks again, by the clock as it is now.
         let over = age >= seconds;
         Some(if over && self.config.halt_on_critical { Action::Halt } else { Action::Escalate })
     }

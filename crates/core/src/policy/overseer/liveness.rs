@@ -1,5 +1,5 @@
 //! Whether an agent lives, from several signs that may contradict each other. A sign of life outweighs any number of
-//! missing ones, and nobody is called dead for silence alone.
+//! missing ones, and no agent counts as dead for silence alone.
 
 use super::{config::OverseerConfig, snapshot::AgentSnapshot, snapshot::present_session};
 use crate::policy::prelude::*;
@@ -75,7 +75,7 @@ fn stale_after(config: &OverseerConfig) -> u64 {
     ((config.interval() * 3.0).ceil() as u64).max(LATELY_SECONDS)
 }
 
-/// Somebody without work has nothing to say; that is no sign of anything.
+/// An agent without work has nothing to report, so its silence is no sign of anything.
 fn idle(signals: &Signals, heartbeat: String) -> Liveness {
     let waits = "it holds no work".to_owned();
     match signals.runner_lives {
@@ -87,7 +87,7 @@ fn idle(signals: &Signals, heartbeat: String) -> Liveness {
     }
 }
 
-/// It works, and nobody looks at it: there is the board alone.
+/// The agent works and no runner observes it: only the board says anything about it.
 fn unseen(signals: &Signals, heartbeat: String, config: &OverseerConfig) -> Liveness {
     let looks = match signals.seconds_since_snapshot {
         Some(age) => format!("last looked at {age} s ago"),

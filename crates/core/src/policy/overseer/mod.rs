@@ -1,5 +1,5 @@
 //! WHETHER AGENTS GET ANYWHERE: pure answers from what was seen of them. Progress is a tree, a finding or a step on the
-//! board; that somebody is busy is none.
+//! board; being busy is none.
 
 mod config;
 mod decision;

@@ -102,7 +102,7 @@ pub(super) fn answers(one: &Intervention, asked: &Intervention, config: &Oversee
     is_answer(one) && one.time.since(asked.time) < seconds.saturating_mul(2)
 }
 
-/// As sure as a detector can be; only a person or an overseer who orders something is surer, and that tells the two apart.
+/// As sure as a detector can be; only a person or an overseer who orders something is surer, and that distinguishes the two.
 pub const SUREST_DETECTION: f64 = 0.99;
 
 /// Whether a person, or an agent that oversees, has ordered it: nothing is to be seen of their reasons.

@@ -7,7 +7,7 @@ pub struct AgentSnapshot {
     pub agent: AgentId,
     pub incarnation: u64,
     pub role: Role,
-    /// The session of the agent's runner; a new one begins its counters anew.
+    /// The session of the agent's runner; a new session starts its counters at 0.
     pub session: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
@@ -77,7 +77,7 @@ pub struct AgentSnapshot {
     #[serde(default)]
     pub no_wall_limit: bool,
     /// Seconds of the session since there was a sign of it. The ring reckons it, since it may be longer ago than the ring
-    /// remembers; whoever takes a snapshot writes 0.
+    /// remembers; a new snapshot has 0 here.
     #[serde(default)]
     pub still_seconds: u64,
     /// The fewest processes it had so far: some providers are two or three by themselves. Likewise.
@@ -102,7 +102,7 @@ pub struct Episode {
     pub unseen: usize,
 }
 
-/// Somebody who waits for an answer still turns over now and then; below so many milliseconds of processor time in a
+/// An agent that waits for an answer still uses the processor now and then; below so many milliseconds of processor time in a
 /// second of the session that is all it is.
 const IDLE_MS_PER_SECOND: u64 = 5;
 
@@ -123,7 +123,7 @@ impl AgentSnapshot {
             || self.progress_since(before)
     }
 
-    /// Something came of it since `before`: another tree, a step or a finding on the board, a message.
+    /// The agent made progress since `before`: another tree, a step or a finding on the board, a message.
     pub(super) fn progress_since(&self, before: &Self) -> bool {
         self.tree != before.tree || self.files_modified != before.files_modified || self.stepped_since(before)
     }
@@ -164,7 +164,7 @@ impl AgentSnapshot {
     }
 }
 
-/// The end of a history that is of one session: a new one begins its counters anew.
+/// The last looks that are of one session: a new session starts its counters at 0.
 pub(super) fn present_session(history: &[AgentSnapshot]) -> &[AgentSnapshot] {
     let Some(last) = history.last() else { return &[] };
     let start = history.iter().rposition(|one| !one.same_session(last)).map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! What agents are told and people are asked: what was seen, what to do now, and the command for it.
+//! Texts of nudges to agents and questions to people: what was seen, what to do now, and the command for it.
 
 use super::detection::Detection;
 use crate::policy::prelude::*;
@@ -8,7 +8,7 @@ fn task(detection: &Detection) -> &str {
     detection.task.as_ref().map_or("TASK", |task| task.as_str())
 }
 
-/// How it asks for help: a reviewer by its verdict, whoever holds work by blocking it, others by a note.
+/// How the agent asks for help: a reviewer by its verdict, the holder of a task by blocking it, others by a note.
 fn ask(detection: &Detection) -> String {
     let task = task(detection);
     if detection.task.is_none() {
@@ -20,7 +20,7 @@ fn ask(detection: &Detection) -> String {
     }
 }
 
-/// How it puts down what it has, so that somebody else can go on.
+/// How the agent hands over its work, so that another agent can continue it.
 fn hand_over(detection: &Detection) -> String {
     let task = task(detection);
     if detection.task.is_none() {
@@ -41,7 +41,7 @@ fn name(behaviour: Behaviour) -> &'static str {
         Behaviour::Timeout => "Your time is nearly over",
         Behaviour::Oscillation => "You go back and forth between the same states",
         Behaviour::ScopeCreep => "You change more and more files that your task does not name",
-        Behaviour::Reported => "Somebody says that you are on the wrong way",
+        Behaviour::Reported => "Another agent or a person reports that you are on the wrong track",
     }
 }
 
@@ -88,16 +88,16 @@ fn advice(detection: &Detection) -> String {
     list.replace("{task}", task(detection))
 }
 
-/// What was seen is told beside it, from the same evidence that is put on record.
+/// The caller adds what was seen, from the same evidence that is put on record.
 pub fn nudge(detection: &Detection) -> String {
     format!("{}. What helps:\n{}", name(detection.behaviour), advice(detection))
 }
 
 pub fn halt(detection: &Detection) -> String {
     let after = if detection.behaviour.is_exhaustion() {
-        "Your work is kept, and somebody goes on with it."
+        "Your work is kept, and another agent continues it."
     } else {
-        "Your work is kept. The planner is told and decides what becomes of it."
+        "Your work is kept. Liza informs the planner, which decides what becomes of it."
     };
     format!("You are stopped. {}. {after}", name(detection.behaviour))
 }

@@ -1,4 +1,4 @@
-//! What can be done at once, what waits for what, and the longest way through.
+//! Which tasks can run in parallel, which wait for others, and the longest chain.
 
 use super::{Finding, Severity};
 use crate::policy::prelude::*;

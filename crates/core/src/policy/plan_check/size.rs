@@ -1,4 +1,4 @@
-//! How the work is cut: too large for one task, too small to be worth one, or not worth cutting at all.
+//! How the work is split: tasks that are too large, tasks that are too small, or work not worth splitting at all.
 
 use super::{Finding, Severity, order::Order, order::owned};
 use crate::board::slice::{HARD_CAP_MINUTES, MICRO_MINUTES, SliceKind};
@@ -8,7 +8,7 @@ const MOST_FILES: usize = 5;
 const MOST_LINES: u32 = 500;
 const MOST_STEPS: usize = 5;
 
-/// Whether the work should have been cut at all, and why.
+/// Whether the work should have been split at all, and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Split {
     pub justified: bool,

@@ -1,10 +1,10 @@
-//! The access matrix as it is enforced: for every role what it may, and by what it is held to that.
+//! The access matrix: each role's permissions and how they are enforced.
 
 use super::{DeniedClass, Registry};
 use crate::policy::{prelude::*, provider::ProviderEntry, provider::ToolClass};
 
 words! {
-    /// What holds a role to a cell.
+    /// How a cell is enforced.
     pub enum Held {
         /// The transition function knows the role.
         Rule = "rule",
@@ -12,7 +12,7 @@ words! {
         Registry = "registry",
         /// The provider's own options.
         Provider = "provider",
-        /// It is asked of the agent, and nothing keeps it from doing otherwise.
+        /// Only the prompt asks for it; nothing enforces it.
         Prompt = "prompt",
         /// Nothing: it may.
         Nothing = "nothing",
@@ -42,7 +42,7 @@ pub struct Matrix {
     pub rows: Vec<Row>,
 }
 
-/// By whom a role is played: the provider's name and its entry.
+/// The provider of a role: its name and its entry.
 pub type Player<'p> = &'p dyn Fn(&Role) -> Option<(String, ProviderEntry)>;
 
 pub fn matrix(registry: Registry<'_>, player: Player<'_>) -> Matrix {
@@ -69,7 +69,7 @@ fn cell(role: &Role, allowed: bool, by: Held, note: impl Into<String>) -> Cell {
 }
 
 fn on_board(registry: Registry<'_>, role: &Role, operation: Operation) -> Cell {
-    // What nobody is denied.
+    // Operations that no role is denied.
     let own = if operation == Operation::Stop { "only what it holds or reviews" } else { "" };
     if !allowed_by_rules(role, operation) {
         return cell(role, false, Held::Rule, own);
@@ -117,8 +117,8 @@ fn of_tools(registry: Registry<'_>, player: Player<'_>, role: &Role, class: Tool
                 words.extend(started.words(&entry));
             }
             let remark = how.remark.iter().cloned();
-            let told = (!words.is_empty()).then(|| words.join(" "));
-            let parts: Vec<String> = std::iter::once(name).chain(told).chain(remark).collect();
+            let arguments = (!words.is_empty()).then(|| words.join(" "));
+            let parts: Vec<String> = std::iter::once(name).chain(arguments).chain(remark).collect();
             cell(role, false, Held::Provider, parts.join(": "))
         }
     }

@@ -1,4 +1,4 @@
-//! The role registry: what `roles` in liza.yaml, or nobody, says that a role may do, and what becomes of it: grants on the
+//! The role registry: what a role may do, from `roles` in liza.yaml or by default, and what becomes of it: grants on the
 //! board, and tools that an agent command is started without.
 
 mod matrix;
@@ -70,7 +70,7 @@ impl<'c> Registry<'c> {
         self.config.roles.get(role)
     }
 
-    /// By whom agents of a role are played if the command line names nobody, and where that is said.
+    /// The provider of a role if the command line names none, and the setting that says so.
     pub fn provider(self, role: &Role) -> Option<(&'c str, &'static str)> {
         let of_team = self.config.team.iter().find(|member| &member.role == role);
         let of_team = of_team.and_then(|member| member.provider.as_deref()).map(|name| (name, "team"));
@@ -91,7 +91,7 @@ impl<'c> Registry<'c> {
         self.rights(role, |said| &said.deny)
     }
 
-    /// Whether liza.yaml keeps an operation from a role; the rules may keep it from it as well.
+    /// Whether liza.yaml denies an operation to a role; the rules may deny it as well.
     pub fn denies(self, role: &Role, operation: Operation) -> bool {
         let allowed = self.allowed(role);
         let right = Right::Operation(operation);
@@ -121,7 +121,7 @@ impl<'c> Registry<'c> {
         self.denied(role).into_iter().filter_map(name).collect()
     }
 
-    /// What an agent of a role is started without, as far as this command can be told.
+    /// The tools that an agent of a role is started without, as far as this provider command can deny them.
     pub fn started_without(self, role: &Role, entry: &ProviderEntry) -> Denied {
         let held = |denied: &DeniedClass| {
             entry.denial(denied.class).is_some_and(|how| denied.express || !how.without_liza)
@@ -137,7 +137,7 @@ impl<'c> Registry<'c> {
     /// Roles that agents of a role may write to.
     pub fn recipients(self, role: &Role) -> Vec<Role> {
         let said = self.said(role).and_then(|said| said.may_message.clone());
-        // Whoever leads or watches all of them does so with the added ones, too.
+        // The planner and the overseer may message added roles, too.
         let with_added = matches!(role.as_str(), "planner" | "overseer");
         said.unwrap_or_else(|| self.by_default(default_recipients(role.as_str()), with_added))
     }
@@ -192,14 +192,14 @@ impl<'c> Registry<'c> {
         }
     }
 
-    /// Why a role is there.
+    /// The purpose of a role.
     pub fn description(self, role: &Role) -> &'c str {
         let said = self.said(role).and_then(|said| said.description.as_deref());
         said.unwrap_or_else(|| default_description(role))
     }
 }
 
-/// Who judges, plans or watches changes no files. A reviewer still has to run tests and `liza`.
+/// Roles that review, plan or oversee change no files. A reviewer still has to run tests and `liza`.
 fn default_denied(role: &Role) -> &'static [ToolClass] {
     match role.as_str() {
         "planner" | "code_reviewer" | "red_team" | "overseer" => &[ToolClass::Write],
@@ -211,7 +211,7 @@ fn default_description(role: &Role) -> &'static str {
     match role.as_str() {
         "planner" => "cuts the goal into tasks, keeps their order, answers what stops them",
         "coder" => "implements one task at a time, with its tests",
-        "code_reviewer" => "judges what was handed in, and merges what was approved",
+        "code_reviewer" => "reviews submitted work, and merges approved work",
         "test_engineer" => "writes tests, inside a task or against what is merged",
         "red_team" => "tries to break what was approved, before it is merged",
         "overseer" => "watches for agents that go in circles, and stops them",

@@ -91,8 +91,8 @@ fn unknown_roles(registry: Registry<'_>, found: &mut Found<'_>) {
     }
     let plans = allowed_by_rules(found.role, Operation::Plan);
     if said.may_spawn.as_ref().is_some_and(|roles| !roles.is_empty()) && !plans {
-        let what = format!("a {} plans no work, so it is for nobody", found.role);
-        found.note("may_spawn", what, "take it out; planning belongs to planner");
+        let what = format!("a {} plans no work, so the setting has no effect", found.role);
+        found.note("may_spawn", what, "remove it; only a planner plans");
     }
 }
 

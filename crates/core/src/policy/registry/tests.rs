@@ -35,7 +35,7 @@ fn entry() -> ProviderEntry {
     }
 }
 
-fn nobody(_: &Role) -> Option<(String, ProviderEntry)> {
+fn no_provider(_: &Role) -> Option<(String, ProviderEntry)> {
     None
 }
 
@@ -47,7 +47,7 @@ fn empty_registry_records_no_grants() {
         assert!(registry.grants(std::slice::from_ref(&role)).is_default(), "{role}");
     }
     assert!(registry.grants(&roles(&["coder", "code_reviewer", "planner"])).is_default());
-    assert!(problems(registry, &nobody).is_empty());
+    assert!(problems(registry, &no_provider).is_empty());
 }
 
 #[test]
@@ -121,7 +121,11 @@ fn default_denials_never_cut_off_liza() {
     }
     assert_eq!(registry.started_without(&role("planner"), &costly), Denied::default());
     let own = ProviderEntry { command: vec!["mine".into()], ..entry() };
-    assert_eq!(registry.started_without(&role("planner"), &own), Denied::default(), "it is not told");
+    assert_eq!(
+        registry.started_without(&role("planner"), &own),
+        Denied::default(),
+        "a command without the mark gets none"
+    );
     let said = config(
         "roles: {planner: {deny: [write, network, Task]}, code_reviewer: {allow: [read, run, write]}}",
     );

@@ -78,7 +78,7 @@ fn merge_denied_to_all_is_reported_as_denied() {
     deny(&mut bench, "reviewer-1");
     assert_eq!(started(&decide(&bench, &team)), ["reviewer-2 a"]);
     deny(&mut bench, "reviewer-2");
-    let State::Stuck(causes) = decide(&bench, &team).state else { panic!("nobody can go on") };
+    let State::Stuck(causes) = decide(&bench, &team).state else { panic!("the run should be stuck") };
     assert!(causes[0].why.contains("liza.yaml, roles.code_reviewer.deny"), "{}", causes[0].why);
     assert!(causes[0].hint.contains("liza merge a"), "{}", causes[0].hint);
 }
@@ -398,7 +398,7 @@ fn team_never_stops_while_work_is_possible() {
 fn check_standstill(bench: &Bench, team: &Team, state: &State, seed: u64) {
     let open = bench.board.tasks.iter().filter(|task| !task.status.is_terminal());
     match state {
-        State::Running => panic!("seed {seed}: nobody runs"),
+        State::Running => panic!("seed {seed}: running, and no agent runs"),
         State::Complete => assert_eq!(open.count(), 0, "seed {seed}"),
         State::Waiting(_) | State::Stuck(_) => {
             for task in open {

@@ -30,7 +30,7 @@ pub enum Change {
     Remove { path: String },
 }
 
-/// What came of it. The changes count only where there is no problem.
+/// The result. The changes count only where there is no problem.
 #[derive(Debug, Default)]
 pub struct Applied {
     pub changes: Vec<Change>,

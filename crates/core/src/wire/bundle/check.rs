@@ -1,4 +1,4 @@
-//! What can be told from a bundle alone.
+//! Checks that need the bundle alone.
 
 use super::lines::count;
 use super::{Bundle, Kind, MOST_HUNKS, MOST_PATCHES, Patch, Problem, VERSION, base64, other_version};
@@ -9,7 +9,7 @@ const LONGEST_TEXT: usize = 64 * 1024;
 const LONGEST_NAME: usize = 200;
 const LONGEST_ID: usize = 56;
 const MOST_ITEMS: usize = 1_000;
-/// No more are told: the rest would be more of the same.
+/// No more problems are reported: the rest would be more of the same.
 const MOST_PROBLEMS: usize = 100;
 
 /// Whether a text can be the id of a bundle: it becomes the name of a file and of a ref.

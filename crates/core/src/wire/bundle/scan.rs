@@ -1,5 +1,5 @@
-//! A look at the bytes before they are read: which version it is, and how much there is to read. Whoever writes sixty
-//! megabytes of `[1,1,1…]` gets his answer without a tree of it.
+//! A look at the bytes before they are read: which version it is, and how much there is to read. Sixty
+//! megabytes of `[1,1,1…]` are refused before liza builds a tree of them.
 
 /// What a bundle of the most hunks and patches does not come near.
 pub const MOST_VALUES: usize = 1_500_000;

@@ -270,14 +270,12 @@ impl Subcontract {
         let id = &self.id;
         if let Some(agent) = &self.assigned_agent_id {
             remarks.push(format!(
-                "`assigned_agent_id` of {id} ({}) is not taken over: agents claim tasks",
+                "`assigned_agent_id` of {id} ({}) is ignored: agents claim tasks",
                 quoted(agent)
             ));
         }
         if !named(self.actual_outputs.as_ref()).is_empty() {
-            remarks.push(format!(
-                "`actual_outputs` of {id} is not taken over: liza reads them from what is merged"
-            ));
+            remarks.push(format!("`actual_outputs` of {id} is ignored: liza reads them from what is merged"));
         }
         Ok(())
     }

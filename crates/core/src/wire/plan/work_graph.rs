@@ -1,6 +1,6 @@
 //! A plan in the words of a work graph: nodes with inputs, outputs and an owner role, and edges between them.
 //!
-//! Outputs that are paths become what the task may change and what nobody else may change meanwhile. What a finished node
+//! Outputs that are paths become what the task may change and what no other task may change meanwhile. What a finished node
 //! would say (a state, an agent, a review) is no part of a plan: liza knows only work it has seen.
 
 use super::{ForeignError, Planned};
@@ -20,7 +20,7 @@ pub enum Standing {
 pub(super) const LONGEST_TITLE: usize = 100;
 
 record! {
-    /// A work graph as somebody plans it.
+    /// A work graph as a planner writes it.
     #[derive(Default)]
     pub struct PlannedGraph {
         #[serde(alias = "graph_id")]
@@ -58,7 +58,7 @@ pub struct Defaults {
     )]
     #[schemars(with = "crate::board::shapes::Criteria")]
     pub done_when: Vec<String>,
-    /// Paths that every node may change beside its outputs, such as `tests/`; nobody owns them.
+    /// Paths that every node may change beside its outputs, such as `tests/`; no node owns them.
     #[serde(default)]
     pub scope: Scope,
 }
@@ -93,7 +93,7 @@ impl Edge {
 }
 
 record! {
-    /// A node as somebody plans it.
+    /// A node as a planner writes it.
     pub struct PlannedNode {
         pub id: TaskId,
         /// What is to be done; its first line is the title of the task.
@@ -239,7 +239,7 @@ impl PlannedNode {
         })
     }
 
-    /// A plan begins work. Work that is under way or done elsewhere was not seen by anybody here.
+    /// A plan starts new work. Liza has not seen work that is under way or done elsewhere.
     fn check_untouched(&self, place: &str, remarks: &mut Vec<String>) -> Result<(), ForeignError> {
         match self.status.as_deref().map(str::to_ascii_lowercase).as_deref() {
             None | Some("pending" | "ready") => {}
@@ -256,15 +256,15 @@ impl PlannedNode {
         let id = &self.id;
         if let Some(agent) = &self.assigned_to {
             remarks.push(format!(
-                "`assigned_to` of {id} ({}) is not taken over: whoever claims a task has it",
+                "`assigned_to` of {id} ({}) is ignored: agents claim tasks themselves",
                 quoted(agent)
             ));
         }
         if self.patch_bundle.is_some() {
-            remarks.push(format!("`patch_bundle` of {id} is not taken over: a bundle is applied to a task"));
+            remarks.push(format!("`patch_bundle` of {id} is ignored: a bundle is applied to a task"));
         }
         if self.review_result.is_some() {
-            remarks.push(format!("`review_result` of {id} is not taken over: the work is reviewed here"));
+            remarks.push(format!("`review_result` of {id} is ignored: the work is reviewed here"));
         }
         Ok(())
     }
@@ -281,7 +281,7 @@ impl PlannedNode {
             return Err(wrong(
                 &place,
                 format!(
-                    "a review is no node of its own: every task is reviewed by somebody else before it is merged. Leave \
+                    "a review is no node of its own: every task is reviewed by another agent before it is merged. Leave \
                      `{}` out, and let what depends on it depend on what it reviews",
                     self.id
                 ),

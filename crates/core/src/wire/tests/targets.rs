@@ -132,8 +132,8 @@ fn accepted<T>(read: Result<T, ForeignError>) -> Option<T> {
     match read {
         Ok(value) => Some(value),
         Err(error) => {
-            let told = error.to_string();
-            assert!(!told.chars().any(is_hidden), "{told:?}");
+            let message = error.to_string();
+            assert!(!message.chars().any(is_hidden), "{message:?}");
             None
         }
     }

@@ -58,7 +58,7 @@ pub struct Said {
     pub review_commit: Option<String>,
     pub merge_commit: Option<String>,
     pub approved_by: Option<crate::board::AgentId>,
-    /// Somebody is named who worked on it.
+    /// The old board names an agent that worked on it.
     pub begun: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What agents and people told each other on an old board.
+//! Messages, anomalies and discoveries of an old board.
 
 use super::OldTask;
 use super::fields::{Extras, Fields, as_text, new_id};
@@ -19,7 +19,7 @@ pub fn records(
     rest.anomalies = reader.each(top, "anomalies", Reader::anomaly);
     rest.discovered = reader.each(top, "discovered", Reader::discovery);
     rest.spec_changes = reader.each(top, "spec_changes", Reader::spec_change);
-    // One map by task; a list where somebody wrote one.
+    // One map by task; some old boards have a list.
     match top.map("handoff") {
         Some(map) => {
             for (task, value) in map.entries() {

@@ -86,7 +86,7 @@ fn sprint(mut fields: Fields, tasks: &[OldTask], now: &Stamp, extras: &mut Extra
         timeline: Timeline {
             started: timeline.time_of(&["started"]).unwrap_or(now.wall),
             deadline,
-            // What passed before is nobody's surprise now.
+            // A deadline that passed before the migration does not halt the team now.
             halt: deadline.filter(|deadline| *deadline <= now.wall).map(|_| DeadlineHalt::Done),
             ended: timeline.time_of(&["ended"]),
         },

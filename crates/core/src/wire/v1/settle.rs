@@ -1,4 +1,4 @@
-//! From what an old board said to a board that may be worked with. Nobody holds anything afterwards: its claims had no
+//! From what an old board said to a board that may be worked with. No agent holds a task afterwards: the old claims had no
 //! token and no incarnation behind them. What git does not bear out goes back to a state from which the work is done
 //! again with nothing lost, and the task's history says why.
 
@@ -18,7 +18,7 @@ pub trait Repository {
     fn base_of(&self, commit: &CommitId) -> Option<CommitId>;
     fn in_integration(&self, commit: &CommitId) -> bool;
     fn parent_of(&self, commit: &CommitId) -> Option<CommitId>;
-    /// What is in a commit that was handed in, as far as it can still be found out.
+    /// What is in a submitted commit, as far as it can still be found out.
     fn submission(&self, commit: &CommitId) -> Option<Submission>;
 }
 
@@ -31,7 +31,7 @@ pub fn settle(
 ) -> (OldBoard, Board) {
     for task in &mut old.tasks {
         let settled =
-            Settling { said: &task.said, whole: &mut task.whole, git, integration, now, told: Vec::new() }
+            Settling { said: &task.said, whole: &mut task.whole, git, integration, now, reasons: Vec::new() }
                 .settle();
         let id = &task.whole.head.id;
         old.remarks.extend(settled.into_iter().map(|why| format!("{id}: {why}")));
@@ -49,7 +49,7 @@ struct Settling<'s> {
     git: &'s dyn Repository,
     integration: &'s CommitId,
     now: &'s Stamp,
-    told: Vec<String>,
+    reasons: Vec<String>,
 }
 
 impl Settling<'_> {
@@ -83,15 +83,15 @@ impl Settling<'_> {
         if from != head.status {
             line = line.step(from, head.status);
         }
-        if !self.told.is_empty() {
-            line = line.detail(self.told.join("; "));
+        if !self.reasons.is_empty() {
+            line = line.detail(self.reasons.join("; "));
         }
         self.whole.body.history.push(line);
-        self.told
+        self.reasons
     }
 
     fn tell(&mut self, why: impl Into<String>) {
-        self.told.push(why.into());
+        self.reasons.push(why.into());
     }
 
     /// What the old board said about git stays readable where nothing here says the same.
@@ -122,7 +122,7 @@ impl Settling<'_> {
         }
     }
 
-    /// Only a branch of the task's own: whoever goes on with it must not find himself on somebody else's.
+    /// Only a branch of the task's own: the agent that continues it must not work on another task's branch.
     fn branch(&self) -> String {
         let named = self.said.branch.clone().filter(|branch| branch.starts_with("task/"));
         named.unwrap_or_else(|| format!("task/{}", self.said.id))
@@ -189,15 +189,16 @@ impl Settling<'_> {
 
     fn idle(&mut self) -> Status {
         if self.whole.body.done_when.is_empty() {
-            self.tell("it does not say when it is done; a DRAFT until somebody does");
+            self.tell("it has no acceptance criterion (done_when); it stays a DRAFT until it has one");
             return Status::Draft;
         }
         Status::Idle
     }
 
-    /// Free for anybody; whoever takes it goes on from the branch.
+    /// Free for any agent; the agent that claims it continues from the branch.
     fn working(&mut self) -> Status {
-        let holder = self.whole.head.assigned_to.as_ref().map_or("nobody".to_owned(), ToString::to_string);
+        let holder =
+            self.whole.head.assigned_to.as_ref().map_or("an unknown agent".to_owned(), ToString::to_string);
         if self.has_work() {
             self.whole.body.left = Some(Left::Released);
             self.tell(format!("{holder}'s claim could not be carried over; the work stays on its branch"));
@@ -218,11 +219,11 @@ impl Settling<'_> {
             return None;
         };
         if !self.has_work() || self.git.head_of(&self.branch()).as_ref() != Some(&commit) {
-            self.tell("the commit that was handed in is not the head of its branch");
+            self.tell("the submitted commit is not the head of its branch");
             return None;
         }
         let Some(submission) = self.git.submission(&commit) else {
-            self.tell("the commit that was handed in has nothing in common with integration");
+            self.tell("the submitted commit has nothing in common with integration");
             return None;
         };
         self.whole.body.submission = Some(submission);
@@ -234,17 +235,19 @@ impl Settling<'_> {
         if self.has_work() {
             self.whole.body.left = Some(Left::Released);
         }
-        self.tell("it has to be handed in again");
+        self.tell("it has to be submitted again");
         Status::Idle
     }
 
-    /// Whoever did the work must not judge it; where nobody is named, that could be anybody.
+    /// An implementer must not review the task; where the old board names no implementer, it could be any agent.
     fn ready(&mut self) -> Status {
         if self.under_review().is_none() {
             return self.back_to_work();
         }
         if !self.said.begun {
-            self.tell("it does not say who worked on it, so nobody could be kept from judging his own work");
+            self.tell(
+                "it does not say who worked on it, so liza could not keep an implementer from reviewing it",
+            );
             self.whole.head.review_commit = None;
             self.whole.body.submission = None;
             return self.back_to_work();
@@ -252,7 +255,7 @@ impl Settling<'_> {
         Status::ReadyForReview
     }
 
-    /// Who approved, if the old board names somebody who had no hand in it.
+    /// Who approved, if the old board names an agent that is no implementer.
     fn approver(&self) -> Option<AgentId> {
         let history = &self.whole.body.history;
         let named = self.said.approved_by.clone().or_else(|| {
@@ -261,7 +264,7 @@ impl Settling<'_> {
         named.filter(|agent| *agent != AgentId::nobody() && !self.whole.head.was_implemented_by(agent))
     }
 
-    /// Names had no token behind them there, so nobody knows who approved.
+    /// Names had no token behind them there, so who approved is not certain.
     fn approved(&mut self) -> Status {
         let by = self.said.approved_by.as_ref().map_or(String::new(), |agent| format!(" by {agent}"));
         self.tell(format!("it was approved{by}, but approvals are not carried over: it is reviewed again"));
@@ -277,7 +280,7 @@ impl Settling<'_> {
         if !self.has_work() {
             return self.back_to_work();
         }
-        // Approved once, but what is merged after the fix is another commit: it is handed in and judged anew.
+        // Approved once, but what is merged after the fix is another commit: it is submitted and reviewed again.
         let reason = self.whole.body.extra.get("integration_error").cloned();
         self.whole.body.integration_failure = Some(IntegrationFailure {
             reason: reason.unwrap_or_else(|| "it could not be integrated on the older board".to_owned()),
@@ -339,7 +342,7 @@ impl Settling<'_> {
         }
         if body.done_when.is_empty() {
             body.done_when = vec![body.title.clone()];
-            self.told.push("it did not say when it is done; its title stands in".to_owned());
+            self.reasons.push("it had no acceptance criterion (done_when); its title stands in".to_owned());
         }
         if body.spec_ref.is_none() {
             body.spec_ref = Some("specs/vision.md".to_owned());
@@ -347,11 +350,14 @@ impl Settling<'_> {
     }
 
     fn blocked(&mut self, from: Option<Status>) {
-        let told = self.told.join("; ");
+        let reasons = self.reasons.join("; ");
         let body = &mut self.whole.body;
         if body.blocked_reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
-            body.blocked_reason =
-                Some(if told.is_empty() { "the older board does not say why".to_owned() } else { told });
+            body.blocked_reason = Some(if reasons.is_empty() {
+                "the older board does not say why".to_owned()
+            } else {
+                reasons
+            });
         }
         body.blocked_questions.retain(|question| !question.trim().is_empty());
         if body.blocked_questions.len() > 3 {

@@ -167,7 +167,7 @@ fn read_status(fields: &mut Fields, head: &mut Head, body: &mut Body, note: &mut
     match fields.fit("status", |value| status(&as_text(value)?)) {
         Some(status) => head.status = status,
         None => {
-            // Whatever it was, somebody has to look at it; the word itself stays among the extras.
+            // A person has to look at an unknown status; the word itself stays among the extras.
             let word = fields.peek_text("status").unwrap_or_else(|| "nothing".to_owned());
             head.status = Status::Blocked;
             body.blocked_reason = Some(format!("the older board says `{word}`, which is no state of a task"));
@@ -326,7 +326,7 @@ fn history(value: Value, at: usize, fallback: Wall) -> HistoryEntry {
     let mut fields = Fields::new(map);
     let time = fields.time_of(&["time", "timestamp"]).unwrap_or(fallback);
     let agent = fields.agent_of(&["agent", "by"]).unwrap_or_else(|| {
-        // Nobody is named: the first entry is the planner's, the rest are whoever's.
+        // No agent is named: the first entry is the planner's, the others are of an unknown agent.
         if at == 0 { AgentId::human() } else { AgentId::nobody() }
     });
     let event = ["event", "action"].iter().find_map(|key| fields.fit(key, |value| event(value.as_str()?)));
@@ -399,7 +399,7 @@ fn named_in(line: &Value) -> Vec<AgentId> {
     WHO.iter()
         .filter_map(|key| as_texts(line.get(*key)?))
         .flatten()
-        // A step from one state to another names nobody.
+        // A step from one state to another names no agent.
         .filter(|text| status(text).is_none())
         .filter_map(|text| agent_named(&text))
         .filter(can_act)
@@ -411,12 +411,12 @@ fn can_act(agent: &AgentId) -> bool {
     agent.is_human() || !agent.is_reserved()
 }
 
-/// What is done about a task without a hand in the work.
+/// Events of a task whose author is no implementer.
 fn is_judgement(event: Event) -> bool {
     matches!(event, Event::Created | Event::Approved | Event::Rejected | Event::Merged)
 }
 
-/// What only somebody does who works on it.
+/// What only an implementer does.
 fn is_work(event: Event) -> bool {
     matches!(
         event,
@@ -428,7 +428,7 @@ fn is_work(event: Event) -> bool {
     )
 }
 
-/// Everybody the file names beside those who judged: one too many cannot review, one too few judges his own work.
+/// Every agent the file names beside the reviewers: one too many cannot review, one too few could review its own work.
 fn implementers(head: &mut Head, named: Vec<AgentId>, begun: bool) {
     for agent in named {
         if !head.was_implemented_by(&agent) {
@@ -444,7 +444,7 @@ fn implementers(head: &mut Head, named: Vec<AgentId>, begun: bool) {
 /// The lease as it was said, for readers: judged by this boot's clock it has run out. Its time stays among the extras.
 fn lease(fields: &Fields, head: &mut Head) {
     let Some(agent) = head.assigned_to.clone().filter(|_| head.status == Status::Working) else { return };
-    // Without a time nobody can tell how long it was held, so it is not shown as held.
+    // Without a time it is unknown how long the task was held, so it is not shown as held.
     let Some(at) = fields.peek_text("lease_expires").and_then(|text| super::loose_time(&text)) else {
         return;
     };

@@ -184,8 +184,8 @@ fn v1_implementers_are_kept_and_approvals_dropped() {
             assert!(body.approval.is_none() && body.extra.contains_key("approved_by"), "{task}");
             assert_eq!(body.attempts.len(), 1, "the work is kept: {task}");
             assert_eq!(head.review_commit.is_some(), status == Status::ReadyForReview, "{task}");
-            let told = body.history.last().and_then(|line| line.detail.clone()).unwrap_or_default();
-            assert_eq!(told.contains("approvals are not carried over"), state == "APPROVED", "{told}");
+            let detail = body.history.last().and_then(|line| line.detail.clone()).unwrap_or_default();
+            assert_eq!(detail.contains("approvals are not carried over"), state == "APPROVED", "{detail}");
         }
     }
 }

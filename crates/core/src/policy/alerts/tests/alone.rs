@@ -52,7 +52,7 @@ fn halted_holders_expired_lease_is_not_reported() {
 fn retired_or_new_incarnation_loses_its_lease() {
     let mut desk = working();
     desk.bench.register("coder-1", &["coder"]);
-    assert!(desk.of(Kind::LeaseExpired).is_empty(), "it has its grace to claim anew");
+    assert!(desk.of(Kind::LeaseExpired).is_empty(), "it has its grace to claim again");
     desk.bench.tick(GRACE);
     assert_eq!(desk.of(Kind::LeaseExpired), ["t1"]);
     let mut desk = working();
@@ -157,7 +157,7 @@ fn three_rejections_of_an_agent_are_a_loop() {
     assert!(desk.news(Kind::ReviewLoop).is_empty(), "the same loop");
     reject(&mut desk, "coder-1", 5);
     assert_eq!(desk.news(Kind::ReviewLoop), ["t1"], "twice as long");
-    // Another agent begins anew.
+    // Another agent starts again at 1.
     desk.bench.tick(LEASE);
     reject(&mut desk, "coder-2", 6);
     assert!(desk.of(Kind::ReviewLoop).is_empty());

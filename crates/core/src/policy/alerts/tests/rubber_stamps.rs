@@ -30,7 +30,7 @@ fn five_quick_approvals_are_reported_once() {
         assert!(text.contains(part), "{part} in {text}");
     }
     approve(&mut desk, &NAMES[5..10], 3);
-    assert!(desk.news(Kind::RubberStamp).is_empty(), "the same is told once");
+    assert!(desk.news(Kind::RubberStamp).is_empty(), "the same is reported once");
     assert!(desk.text(Kind::RubberStamp).contains("10 of 10 verdicts are approvals"));
 }
 

@@ -122,7 +122,7 @@ fn paths_held_by_resting_work_are_reported() {
         .filter(|alert| alert.kind == Kind::Stalled)
         .map(|alert| alert.text.as_str())
         .collect();
-    assert!(texts.iter().any(|text| text.starts_with("held: t1, on which nobody works")), "{texts:?}");
+    assert!(texts.iter().any(|text| text.starts_with("held: t1, on which no agent works")), "{texts:?}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn moved_integration_is_reported_for_every_commit() {
         Some(Moved {
             branch: "integration".to_owned(),
             to: to.to_owned(),
-            told: "somebody moved it".to_owned(),
+            told: "a push moved it".to_owned(),
             remedy: "look at it".to_owned(),
         })
     };
@@ -127,7 +127,7 @@ fn checkpoint_switch_is_reported_three_times() {
     let now = desk.bench.now.clone();
     desk.set(SwitchKind::Pause, None, &now);
     desk.bench.tick(100_000);
-    assert!(desk.of(Kind::CheckpointStale).is_empty(), "a pause is somebody's decision");
+    assert!(desk.of(Kind::CheckpointStale).is_empty(), "a pause is a person's decision");
     let now = desk.bench.now.clone();
     desk.set(SwitchKind::Checkpoint, Some("t1"), &now);
     desk.set(SwitchKind::Checkpoint, None, &now);
@@ -140,10 +140,10 @@ fn checkpoint_switch_is_reported_three_times() {
         assert_eq!(desk.news(Kind::CheckpointStale), ["CHECKPOINT"], "{seconds}");
         assert!(desk.news(Kind::CheckpointStale).is_empty(), "{seconds}");
         let report = desk.report();
-        let alert = report.alerts.iter().find(|alert| alert.kind == Kind::CheckpointStale).expect("told");
+        let alert = report.alerts.iter().find(|alert| alert.kind == Kind::CheckpointStale).expect("an alert");
         assert_eq!(alert.severity == Severity::Critical, critical, "{seconds}");
     }
-    // The next CHECKPOINT switch counts anew, and a clock that is set back makes none stale.
+    // The next CHECKPOINT switch counts from 0, and a clock that is set back makes none stale.
     desk.outside.switches.clear();
     let now = desk.bench.now.clone();
     desk.set(SwitchKind::Checkpoint, None, &now);
@@ -167,7 +167,7 @@ fn every_set_switch_is_reported_once() {
 #[test]
 fn low_disk_is_reported_once() {
     let mut desk = Desk::new(Bench::new());
-    for (free, told) in [
+    for (free, reported) in [
         (1000, false),
         (999, true),
         (500, false),
@@ -179,7 +179,7 @@ fn low_disk_is_reported_once() {
         (999, true),
     ] {
         desk.outside.room = room(free, 1000);
-        assert_eq!(!desk.news(Kind::DiskLow).is_empty(), told, "{free}");
+        assert_eq!(!desk.news(Kind::DiskLow).is_empty(), reported, "{free}");
     }
 }
 
@@ -227,7 +227,7 @@ fn near_and_used_caps_are_reported() {
         desk.bench.ok("coder-1", record);
     };
     spend(&mut desk, 79);
-    assert!(desk.news(Kind::Spend).is_empty(), "nobody has set a cap");
+    assert!(desk.news(Kind::Spend).is_empty(), "no cap is set");
     desk.outside.caps = Caps { task: Cap { tokens: Some(100), usd: None }, ..Caps::default() };
     assert!(desk.news(Kind::Spend).is_empty());
     spend(&mut desk, 1);

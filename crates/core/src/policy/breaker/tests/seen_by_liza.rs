@@ -264,7 +264,7 @@ fn rescoping_more_than_merging_is_churn() {
     let mut desk = Desk::new();
     desk.cut("planner-1", "a", "a2").cut("planner-1", "b", "b2");
     desk.cut("human", "c", "c2");
-    assert_eq!(desk.would_trip(), [], "a person who cuts anew knows why");
+    assert_eq!(desk.would_trip(), [], "a person who replans knows why");
     desk.bench.approved("coder-1", "e");
     desk.bench.merge("e");
     assert_eq!(desk.gauge(Pattern::PlanningChurn), (2, 3));
@@ -308,14 +308,14 @@ fn a_replacement_that_is_blocked_again_is_a_chain() {
     assert_eq!(trip.key, "blocked_replacement_chain:a");
     assert_eq!(trip.affected, ["task a", "task a2"]);
     desk.cut("human", "a2", "a3").block("a3");
-    assert_eq!(desk.trip(), [], "the chain is told already");
+    assert_eq!(desk.trip(), [], "the chain has tripped already");
     desk.resolve();
     assert_eq!(desk.trip(), [Pattern::BlockedReplacementChain].as_slice()[..0]);
     let unblock = desk.bench.unblock("a3");
     desk.bench.ok("human", unblock);
     desk.bench.tick(60);
     desk.block("a3");
-    assert_eq!(desk.trip(), [Pattern::BlockedReplacementChain], "it is blocked anew");
+    assert_eq!(desk.trip(), [Pattern::BlockedReplacementChain], "it is blocked again");
 }
 
 #[test]

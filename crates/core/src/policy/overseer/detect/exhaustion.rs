@@ -1,8 +1,8 @@
-//! What a session may use comes to its end. Nobody does anything wrong there; what is left is for saving the work.
+//! A session has nearly used up its tokens or time. The agent does nothing wrong; what is left is for saving the work.
 //!
 //! A limit of the role is kept by the runner, which asks for a handoff when it is reached. To halt shortly before would
-//! only take that polite end away, so there the agent is told, twice, and no more. What the overseer halts for are its
-//! own limits: they hold where the role has none and has not said that there shall be none.
+//! only prevent that handoff, so there the overseer nudges the agent twice and does no more. It halts only for its own
+//! limits: they hold where the role has none and has not said that there shall be none.
 
 use super::{looks::Looks, measure::Measure};
 use crate::policy::{overseer::*, prelude::*};
@@ -18,7 +18,7 @@ struct Share {
     limit: Option<u64>,
     /// The runner ends the session at it.
     of_role: bool,
-    /// Nobody is warned before.
+    /// The overseer does not warn below this.
     from: u64,
     what: &'static str,
 }
@@ -73,11 +73,12 @@ fn of_time(latest: &AgentSnapshot, config: &OverseerConfig) -> Share {
 
 pub fn measure_tokens(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
     of_tokens(looks.latest(), config)
-        .measure("tokens of the session; told from three quarters of what it may use")
+        .measure("tokens of the session; reported from three quarters of what it may use")
 }
 
 pub fn measure_time(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
-    of_time(looks.latest(), config).measure("seconds of the session; told from three quarters of its time")
+    of_time(looks.latest(), config)
+        .measure("seconds of the session; reported from three quarters of its time")
 }
 
 pub fn detect_tokens(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {

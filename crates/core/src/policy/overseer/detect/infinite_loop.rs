@@ -1,4 +1,4 @@
-//! The same thing again and again.
+//! The agent makes the same call or changes the same file again and again.
 
 use super::{looks::*, measure::Measure};
 use crate::policy::{overseer::*, prelude::*};
@@ -19,7 +19,7 @@ pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
     if same_file(window).is_some() {
         return of("looks in a row at the same file, which came back to what it had been", alarm as u64);
     }
-    // Who waits for a build asks for its output again and again, and that is how to wait.
+    // An agent that waits for a build reads its output again and again; that is no loop.
     if busy(window, config) {
         return of("looks in a row at the same call; none count while its processes are at work", 0);
     }
@@ -27,7 +27,7 @@ pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
 }
 
 /// At how many of these looks, up to the last, there was one call with the same arguments, made again in between, no other
-/// one made, and nothing came of it. The name of a tool alone is no evidence: whoever works calls the same few tools all
+/// one made, and nothing came of it. The name of a tool alone is no evidence: a working agent calls the same few tools all
 /// day. Nor is a call that is still at work: its number does not grow.
 fn same_call(window: &[&AgentSnapshot], alarm: usize) -> Option<u64> {
     let latest = window.last()?;
@@ -41,7 +41,7 @@ fn same_call(window: &[&AgentSnapshot], alarm: usize) -> Option<u64> {
     let looks = (2..=window.len()).take_while(|count| fits(&window[window.len() - count..])).last()?;
     let goes_on = grown(&window[window.len() - looks..], |look| look.repeated_calls) >= 2;
     let often = latest.repeated_calls >= alarm as u64;
-    // Whoever has not made it that often is nearer to the alarm by looks than by calls.
+    // While the call was repeated less often than that, the number of looks alone must not reach the alarm.
     let most = if goes_on && often { looks } else { looks.min(alarm.saturating_sub(1)) };
     Some(most as u64)
 }
@@ -68,7 +68,7 @@ fn call_detection(window: &[&AgentSnapshot], config: &OverseerConfig) -> Option<
 }
 
 /// One file changed at every look, nothing else, and its content came back to what it had been: how often it changed, and
-/// how often it came back. Without that last part somebody who simply writes one file for a minute would be nudged;
+/// how often it came back. Without that last part an agent that simply writes one file for a minute would be nudged;
 /// content that returns was undone.
 fn same_file(window: &[&AgentSnapshot]) -> Option<(usize, usize)> {
     let (first, latest) = (window.first()?, window.last()?);

@@ -56,8 +56,8 @@ impl<'h> Looks<'h> {
     }
 }
 
-/// Whether nothing came of the work in all this time. The steps count, not the ends: a tree that went and came back is
-/// another matter. Of files that nobody looked at nothing is known, so nothing is said.
+/// Whether the agent made no progress in all this time. The steps count, not the ends: a tree that went and came back is
+/// another matter. Where no look read the files, nothing is known of them and nothing is reported.
 pub fn no_progress(window: &[&AgentSnapshot]) -> bool {
     freshly_seen(window) && window.windows(2).all(|pair| !pair[1].progress_since(pair[0]))
 }
@@ -68,7 +68,7 @@ pub fn freshly_seen(window: &[&AgentSnapshot]) -> bool {
     match window {
         [.., before, latest] => match latest.tree_seen_at {
             Some(_) => is_fresh(before, latest),
-            // Whoever has no worktree writes none.
+            // An agent without a worktree changes no files.
             None => latest.tree.is_none() && !writes(&latest.role),
         },
         _ => false,

@@ -2,7 +2,7 @@
 
 use crate::policy::prelude::*;
 
-/// A detector says something exactly if its measure has reached the alarm: whoever shows these numbers shows what the
+/// A detector reports exactly if its measure has reached the alarm, so a view that shows these numbers shows what the
 /// detectors see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Measure {
@@ -10,7 +10,7 @@ pub struct Measure {
     /// What is counted, or why nothing is.
     pub what: &'static str,
     pub now: u64,
-    /// From here on it is told; none, where there is no limit.
+    /// The detector reports from this number on; none, where there is no limit.
     pub alarm: Option<u64>,
 }
 

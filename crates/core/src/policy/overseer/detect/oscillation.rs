@@ -6,7 +6,7 @@
 //! believe in another reason.
 //!
 //! A state is only what stood: at two looks at the files, and while the agent went from one call to another. What comes
-//! and goes within one call is the work of a program, such as a test that writes a file and takes it away again.
+//! and goes within one call is the work of a program, such as a test that writes a file and removes it again.
 
 use super::{looks::*, measure::Measure};
 use crate::policy::{overseer::*, prelude::*};
@@ -31,7 +31,7 @@ pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
         ),
         "no new tree and no step on the board in that time".to_owned(),
     ];
-    // Whoever tells no calls may be a test that writes files and takes them away again; so may whoever computes.
+    // Without reported tool calls, or while processes compute, it may be a test that writes files and removes them again.
     if latest.tool_calls == 0 || busy(looks.all(), config) {
         let warning = Detection::warning(Behaviour::Oscillation, latest, 0.7, evidence);
         return Some(Detection { suggested: Action::Escalate, ..warning });

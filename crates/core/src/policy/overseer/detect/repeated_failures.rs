@@ -19,9 +19,9 @@ fn failing(window: &[&AgentSnapshot]) -> Option<u64> {
     (never_fewer && same_step).then(|| grown(window, |look| look.errors))
 }
 
-/// More failures in a window than the threshold are worth a word even if files change: changing something blindly and
+/// More failures in a window than the threshold are worth a nudge even if files change: changing something blindly and
 /// failing again is what it looks like. A step on the board is progress. If it goes on for a whole further window, and
-/// not even a file changed in both, more words do not help.
+/// not even a file changed in both, more nudges do not help.
 pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
     let (window, latest) = (looks.last(WINDOW)?, looks.latest());
     let (grew, more_than) = (failing(window)?, config.failure_increase_threshold);

@@ -1,4 +1,4 @@
-//! More and more files that nobody announced.
+//! The agent changes more and more files that its task does not name.
 //!
 //! One such file is a slip that `task submit` names anyway. What counts is that it spreads: more of them at three looks in
 //! a row, or, while there come more, more of them than of those that belong to the task. Never more than a warning: a

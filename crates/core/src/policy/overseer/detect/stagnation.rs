@@ -1,21 +1,21 @@
-//! Much is used and nothing comes of it.
+//! The agent uses much and makes no progress.
 
 use super::{looks::*, measure::Measure};
 use crate::policy::{overseer::*, prelude::*};
 
 const WINDOW: usize = 4;
 
-/// Whoever reads and judges uses tokens for long before there is a finding, and changes no tree at all. The same goes for
-/// whoever still reads up, and for whoever waits for something that computes.
+/// A reviewer uses tokens for long before it has a finding, and changes no tree at all. The same goes for an agent that
+/// still reads before its first change, and for one that waits for a process that computes.
 const READERS_MAY_USE: u64 = 5;
 
-/// Where a provider tells no tokens while it works, its output is measured: a token is about so many bytes of it.
+/// Where a provider reports no tokens while it works, its output is measured: a token is about so many bytes of it.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// What may be used without progress, and what is done about somebody who used more.
+/// What an agent may use without progress, and what the overseer does about one that used more.
 struct Case {
     threshold: u64,
-    /// A person is asked after a word; nobody is halted.
+    /// The overseer nudges, then asks a person; it does not halt the agent.
     asks: bool,
     /// Bytes say nothing while something computes: a test that prints is at work.
     excused: bool,
@@ -54,10 +54,10 @@ pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
     Measure::new(behaviour, what, now, case.threshold.saturating_add(1))
 }
 
-/// A warning after one window. For whoever writes it is critical after two, with twice the tokens; one that has announced
-/// its work and not changed a file yet takes four. Readers, whoever still reads up, whoever waits for something that
-/// computes, and whoever is only measured by its output are never halted for it: they are told once, and then a person
-/// is asked.
+/// A warning after one window. For an agent that writes it is critical after two, with twice the tokens; after four, if
+/// the agent has announced its work and not changed a file yet. Never halted for it are reviewers, agents that still read
+/// before their first change, agents that wait for a process that computes, and agents measured only by their output:
+/// the overseer nudges them once, then asks a person.
 pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
     let (window, latest) = (looks.last(WINDOW)?, looks.latest());
     let case = Case::of(window, latest, config);

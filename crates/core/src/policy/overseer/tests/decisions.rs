@@ -78,12 +78,12 @@ fn nudge_comes_before_a_halt() {
     assert_eq!(action(&found, &[], 0), Some(Action::Nudge));
     // A nudge about another behaviour does not count for this one.
     assert_eq!(action(&found, &[(Action::Nudge, Stagnation, 0)], 70), Some(Action::Nudge));
-    let told = [(Action::Nudge, InfiniteLoop, 0)];
-    assert_eq!(action(&found, &told, 49), None, "it has a window to change something");
-    assert_eq!(action(&found, &told, 50), Some(Action::Halt));
-    assert_eq!(action(&[warning(InfiniteLoop)], &told, 60), Some(Action::Nudge), "a warning never halts");
+    let nudged = [(Action::Nudge, InfiniteLoop, 0)];
+    assert_eq!(action(&found, &nudged, 49), None, "it has a window to change something");
+    assert_eq!(action(&found, &nudged, 50), Some(Action::Halt));
+    assert_eq!(action(&[warning(InfiniteLoop)], &nudged, 60), Some(Action::Nudge), "a warning never halts");
     // A nudge long ago about an ended episode does not count.
-    assert_eq!(action(&found, &told, 3600), Some(Action::Nudge));
+    assert_eq!(action(&found, &nudged, 3600), Some(Action::Nudge));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn halt_is_not_repeated_and_resets_nudges() {
     let past = [(Action::Nudge, InfiniteLoop, 0), (Action::Halt, InfiniteLoop, 50)];
     assert_eq!(action(&found, &past, 60), None);
     assert_eq!(action(&[critical(Timeout)], &past, 60), None);
-    assert_eq!(action(&found, &past, 110), Some(Action::Nudge), "the next session is told first");
+    assert_eq!(action(&found, &past, 110), Some(Action::Nudge), "the next session is nudged first");
 }
 
 #[test]
@@ -112,9 +112,9 @@ fn near_role_limit_nudges_twice_and_never_halts() {
     for behaviour in [TokenExhaustion, Timeout] {
         let near = Detection { suggested: Action::Nudge, ..critical(behaviour) };
         assert_eq!(action(std::slice::from_ref(&near), &[], 0), Some(Action::Nudge));
-        let told = (Action::Nudge, behaviour, 0);
+        let nudged = (Action::Nudge, behaviour, 0);
         assert_eq!(
-            action(std::slice::from_ref(&near), &[told], 100),
+            action(std::slice::from_ref(&near), &[nudged], 100),
             Some(Action::Nudge),
             "it had the first word only"
         );
@@ -124,16 +124,16 @@ fn near_role_limit_nudges_twice_and_never_halts() {
         let past: Vec<&Intervention> = past.iter().collect();
         assert_eq!(decide(std::slice::from_ref(&near), &past, 0, Wall(BEGAN + 500), &settings()), None);
         let many: Vec<_> = (0..5).map(|n| (Action::Nudge, Stagnation, 60 * n)).collect();
-        assert_eq!(action(&[near], &many, 900), None, "nobody is asked about what ends by itself");
+        assert_eq!(action(&[near], &many, 900), None, "no question about a session that ends by itself");
     }
 }
 
 #[test]
 fn nudge_of_earlier_session_does_not_count() {
     let found = |began: i64| [Detection { session_began: Wall(BEGAN + began), ..critical(InfiniteLoop) }];
-    let told = [(Action::Nudge, InfiniteLoop, 0)];
-    assert_eq!(action(&found(0), &told, 70), Some(Action::Halt));
-    assert_eq!(action(&found(20), &told, 70), Some(Action::Nudge));
+    let nudged = [(Action::Nudge, InfiniteLoop, 0)];
+    assert_eq!(action(&found(0), &nudged, 70), Some(Action::Halt));
+    assert_eq!(action(&found(20), &nudged, 70), Some(Action::Nudge));
     // Nor when all nudges are used up: then a person is asked, and the agent is not halted.
     let many: Vec<_> = (0..5).map(|n| (Action::Nudge, InfiniteLoop, 60 * n)).collect();
     assert_eq!(action(&found(250), &many, 310), Some(Action::Escalate));
@@ -146,25 +146,25 @@ fn nudge_of_earlier_session_does_not_count() {
 #[test]
 fn escalation_follows_a_single_nudge() {
     let found = [Detection { suggested: Action::Escalate, ..warning(Stagnation) }];
-    let told = (Action::Nudge, Stagnation, 0);
-    assert_eq!(action(&found, &[told], 49), None);
+    let nudged = (Action::Nudge, Stagnation, 0);
+    assert_eq!(action(&found, &[nudged], 49), None);
     for now in [50, 100, 3600] {
-        assert_eq!(action(&found, &[told], now), Some(Action::Escalate));
+        assert_eq!(action(&found, &[nudged], now), Some(Action::Escalate));
     }
     for now in [50, 100, 349] {
-        assert_eq!(action(&found, &[told, (Action::Escalate, Stagnation, 50)], now), None);
+        assert_eq!(action(&found, &[nudged, (Action::Escalate, Stagnation, 50)], now), None);
     }
 }
 
 #[test]
 fn without_halting_a_person_is_asked_repeatedly() {
     let careful = OverseerConfig { halt_on_critical: false, ..settings() };
-    let told = [(Action::Nudge, InfiniteLoop, 0)];
+    let nudged = [(Action::Nudge, InfiniteLoop, 0)];
     let asked =
         |past: &[_], now| answer(&[critical(InfiniteLoop)], past, now, &careful).map(|one| one.action);
     assert_eq!(asked(&[], 0), Some(Action::Nudge));
-    assert_eq!(asked(&told, 60), Some(Action::Escalate));
-    let past = [told[0], (Action::Escalate, InfiniteLoop, 60)];
+    assert_eq!(asked(&nudged, 60), Some(Action::Escalate));
+    let past = [nudged[0], (Action::Escalate, InfiniteLoop, 60)];
     for now in [70, 200, 359] {
         assert_eq!(asked(&past, now), None, "{now}");
     }
@@ -193,9 +193,9 @@ fn reviewer_is_nudged_then_a_person_is_asked() {
 
 #[test]
 fn only_the_strongest_action_is_taken() {
-    let told = [(Action::Nudge, InfiniteLoop, 0)];
+    let nudged = [(Action::Nudge, InfiniteLoop, 0)];
     let both = [warning(Stagnation), critical(Timeout), critical(InfiniteLoop)];
-    let decision = answer(&both, &told, 60, &settings()).expect("a decision");
+    let decision = answer(&both, &nudged, 60, &settings()).expect("a decision");
     assert_eq!((decision.action, decision.detection.behaviour), (Action::Halt, InfiniteLoop));
     let decision = answer(&both, &[], 60, &settings()).expect("a decision");
     assert_eq!((decision.action, decision.detection.behaviour), (Action::Halt, Timeout));

@@ -204,7 +204,7 @@ fn limits_warn_at_75_and_90_percent() {
     waived.iter_mut().for_each(|look| look.no_token_limit = true);
     nothing(&waived);
     let with = |max_tokens: u64| OverseerConfig { max_tokens, ..settings() };
-    assert_eq!(detect(&spent(100_000, None), &with(101_000)), [], "below the threshold nobody is warned");
+    assert_eq!(detect(&spent(100_000, None), &with(101_000)), [], "no warning below the threshold");
     assert_eq!(detect(&spent(900_000, None), &with(0)), [], "0 is no limit");
 
     let late = |elapsed: u64, limit: Option<u64>| {

@@ -51,7 +51,7 @@ fn silent_agent_is_suspect_and_never_dead() {
     assert_eq!(grade(&film(500, |_, _| {}), &working()), Grade::Suspect);
     // It turns over while it waits: no work.
     assert_eq!(grade(&film(100, |at, look| look.cpu_ms += 40 * at), &working()), Grade::Suspect);
-    assert_eq!(detect(&still, &settings()), [], "nobody is touched for being still");
+    assert_eq!(detect(&still, &settings()), [], "silence alone is no detection");
     // Two processes that were there from the beginning are the provider's own.
     assert_eq!(grade(&film(91, |_, look| look.processes = 2), &working()), Grade::Suspect);
     // The ring remembers less than that.

@@ -271,7 +271,7 @@ fn clock_set_back_keeps_the_time_of_the_halt() {
     };
     assert_eq!(action(1000, 999), None, "a second back");
     assert_eq!(action(1000, 700), None);
-    // Further back it would wait for too long: the question is asked anew, and then its time runs.
+    // Further back it would wait for too long: the question is asked again, and then its time runs.
     assert_eq!(action(1000, 699), Some(Action::Escalate));
     // The whole session, with a clock that goes back by an hour after the question.
     let acts = overseen(400, |at, look| {
@@ -302,7 +302,7 @@ fn question_about_an_ended_episode_halts_nothing() {
         }
     });
     assert_eq!(acts[..2], ASKED);
-    assert_eq!(acts.get(2).map(|act| act.1), Some(Action::Escalate), "asked anew: {acts:?}");
+    assert_eq!(acts.get(2).map(|act| act.1), Some(Action::Escalate), "asked again: {acts:?}");
     assert_eq!(acts.len(), 3, "{acts:?}");
 }
 

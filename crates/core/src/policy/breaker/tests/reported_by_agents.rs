@@ -158,7 +158,7 @@ fn assumptions_of_a_single_agent_do_not_cascade() {
         desk.bench.board.tasks[at].parts_mut().1.history.retain(|line| line.event != Event::Claimed);
     }
     desk.log("coder-2", "d", wrong, &said).log("coder-2", "e", wrong, &said);
-    assert_eq!(desk.would_trip(), [], "nobody has begun those");
+    assert_eq!(desk.would_trip(), [], "no agent has begun those");
     desk.log("coder-2", "f", wrong, &said);
     assert_eq!(desk.would_trip(), [Pattern::AssumptionCascade]);
 }
@@ -223,7 +223,7 @@ fn debts_count_against_what_was_merged() {
     debt(&mut desk, "f");
     assert_eq!(desk.trip(), [Pattern::DebtAccumulation]);
     debt(&mut desk, "f");
-    assert_eq!(desk.trip(), [], "it is told already");
+    assert_eq!(desk.trip(), [], "it has tripped already");
 }
 
 #[test]
