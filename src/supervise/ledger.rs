@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_is_booked_and_the_session_once() {
+    fn only_new_usage_is_booked_and_session_once() {
         let ledger = Ledger::new(None, SessionKind::Plan, None);
         let mut sum = Spent::default();
         let mut commits = 0;
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_booked_of_a_session_does_not_count_twice_against_a_cap() {
+    fn booked_usage_counts_once_against_cap() {
         let ledger = Ledger::new(None, SessionKind::Plan, None);
         let cap = |unit, used| CapUse {
             setting: "spend.run.tokens",

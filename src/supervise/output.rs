@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_spent_before_and_by_others_counts_against_a_cap() {
+    fn earlier_and_other_spending_counts_against_cap() {
         let cap = |setting, unit, used, cap| CapUse { setting, unit, subject: "t1".to_owned(), used, cap };
         let bounds = Bounds::new(
             Limits::default(),
