@@ -123,7 +123,7 @@ impl Bench {
         let status = ["status", "--porcelain"];
         let (started, bare) =
             self.pair(9, |_| run(&["--fresh"]), |_| drop(world.run(Path::new("git"), &place, None, &status)));
-        self.row("gate of true run anew", &label, started, "git status of that tree", bare);
+        self.row("gate of true run again", &label, started, "git status of that tree", bare);
         let mut added = Vec::new();
         for round in 0..3 {
             let path = world.home.join(format!("added-{round}")).display().to_string();
@@ -131,6 +131,6 @@ impl Bench {
                 drop(world.git(&["worktree", "add", "-q", "--detach", &path, "integration"]))
             }));
         }
-        self.row("gate of true run anew", &label, started, "git worktree add", median(added));
+        self.row("gate of true run again", &label, started, "git worktree add", median(added));
     }
 }

@@ -59,7 +59,7 @@ fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId> {
         let stands_on_it = query.is_ancestor(&old, commit)?;
         let returns = *commit == moved.from && stands_on_it;
         if stands_on_it && !returns && moved.lost > 0 {
-            let what = format!("accepting this would drop merged work: {}", moved.told());
+            let what = format!("accepting this would drop merged work: {}", moved.message());
             return Err(Failure::new(Code::NotAncestor, what).hint(moved.remedy()));
         }
         if !stands_on_it {

@@ -54,7 +54,7 @@ pub struct Brief {
     /// Its parts with their sizes in bytes; `role` is the text of the role's template itself.
     pub sizes: Vec<(String, usize)>,
     /// The messages that it contains.
-    pub told: Vec<String>,
+    pub shown_messages: Vec<String>,
 }
 
 /// The pages that every agent must read.
@@ -83,7 +83,7 @@ pub fn brief(ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, 
         missing: bootstrap_gaps(ctx, request.role, &config),
     };
     desk.common();
-    let told = desk.mail();
+    let shown_messages = desk.mail();
     desk.bounds(&config);
     match request.assignment {
         Assignment::Task { task, epoch } => desk.implement(task, *epoch)?,
@@ -93,7 +93,7 @@ pub fn brief(ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, 
     if !desk.missing.is_empty() {
         return Ok(Err(desk.missing));
     }
-    desk.written(&config, told).map(Ok)
+    desk.written(&config, shown_messages).map(Ok)
 }
 
 /// A plan for a reviewer or a review for a coder would show them what they must not see.
@@ -200,17 +200,17 @@ impl<'a> Desk<'a> {
     }
 
     /// Fills in the spec, or reports what is wrong with it.
-    fn spec(&mut self, owner: &str, spec_ref: Option<&str>, pin: Option<&PinnedSpec>, mend: &str) {
+    fn spec(&mut self, owner: &str, spec_ref: Option<&str>, pin: Option<&PinnedSpec>, remedy: &str) {
         if !self.row.spec {
             return self.facts.block("spec", Block::none());
         }
         match sources::spec(self.ctx, &self.board.rest.goal, spec_ref, pin) {
             Ok(block) => self.facts.block("spec", block),
-            Err(why) => self.missing.push(format!("the spec of {owner}: {why}; {mend}")),
+            Err(why) => self.missing.push(format!("the spec of {owner}: {why}; {remedy}")),
         }
     }
 
-    fn written(mut self, config: &ProjectConfig, told: Vec<String>) -> Result<Brief> {
+    fn written(mut self, config: &ProjectConfig, shown_messages: Vec<String>) -> Result<Brief> {
         for name in crate::prompt::PIECES {
             let piece = sources::piece(self.ctx, name)?;
             let rendered = render(&piece, &self.facts).map_err(broken)?;
@@ -225,9 +225,13 @@ impl<'a> Desk<'a> {
         let parts: usize = rendered.sizes.iter().map(|(_, bytes)| bytes).sum();
         let mut sizes = vec![("role".to_owned(), rendered.text.len().saturating_sub(parts))];
         // The project's own template may leave them out; then the agent has not seen them.
-        let told = if rendered.sizes.iter().any(|(name, _)| name == "messages") { told } else { Vec::new() };
+        let shown_messages = if rendered.sizes.iter().any(|(name, _)| name == "messages") {
+            shown_messages
+        } else {
+            Vec::new()
+        };
         sizes.extend(rendered.sizes);
-        Ok(Brief { text: rendered.text, sizes, told })
+        Ok(Brief { text: rendered.text, sizes, shown_messages })
     }
 }
 

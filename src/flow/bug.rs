@@ -1,8 +1,8 @@
 //! Reports a bug by the test that shows it: liza takes the test from the caller's checkout, puts it on top of
 //! integration as a commit object, and runs it there. Changes no checkout.
 
-use super::accounts::BUG_REFS;
 use super::gates::ask_one;
+use super::ownership::BUG_REFS;
 use super::prelude::*;
 use crate::board::task::Scope;
 use crate::git::private::leads_inside;

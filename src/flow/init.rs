@@ -1,7 +1,7 @@
 //! Starts a board in a repository without changing the user's own files.
 
-use super::accounts::{EXPERIMENT_REFS, FORMER_REFS, OUR_REFS, TASK_BRANCHES};
 use super::gates::accepted::definitions;
+use super::ownership::{EXPERIMENT_REFS, FORMER_REFS, OUR_REFS, TASK_BRANCHES};
 use super::prelude::*;
 use super::propose;
 use super::settings;

@@ -1,7 +1,7 @@
 //! What an agent's session left in its worktree, and the checkouts for agents without a task.
 
-use super::accounts::PLANS;
 use super::attempt::keep_now;
+use super::ownership::PLANS;
 use super::prelude::*;
 use crate::git::locks;
 

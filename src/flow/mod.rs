@@ -6,7 +6,6 @@
 )]
 
 mod accepted_git;
-pub mod accounts;
 pub mod advance;
 pub mod agents;
 pub mod alignment;
@@ -54,6 +53,7 @@ pub mod observe;
 pub mod one_call;
 pub mod outside;
 pub mod oversight;
+pub mod ownership;
 mod page;
 mod prelude;
 pub mod prepare;

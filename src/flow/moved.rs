@@ -92,7 +92,7 @@ impl Context {
         if evidence.to.is_none() {
             return Ok(());
         }
-        Err(Failure::new(ErrorCode::BoardIntegrationMoved, evidence.told())
+        Err(Failure::new(ErrorCode::BoardIntegrationMoved, evidence.message())
             .hint(evidence.remedy())
             .detail("evidence", serde_json::to_value(&evidence).unwrap_or_default()))
     }
@@ -159,7 +159,7 @@ impl Evidence {
     }
 
     /// In one line: from where to where, what it gained and lost, and who did it as far as git knows.
-    pub fn told(&self) -> String {
+    pub fn message(&self) -> String {
         let Some(to) = &self.to else {
             return format!("the branch `{}` is gone; liza left it at {}", self.branch, self.from);
         };

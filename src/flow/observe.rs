@@ -12,7 +12,7 @@ const SETTLE: Duration = Duration::from_millis(500);
 
 /// What can be seen without reading the board. While it stays the same, only time can make anything due.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pulse {
+pub struct QuickLook {
     pub switches: Vec<SwitchMark>,
     state: Option<FileIdentity>,
     config: Option<FileIdentity>,
@@ -90,7 +90,7 @@ impl Observer {
         }
     }
 
-    pub fn pulse(&mut self, ctx: &Context) -> Result<Pulse, Unseen> {
+    pub fn quick_look(&mut self, ctx: &Context) -> Result<QuickLook, Unseen> {
         if ctx.store.place() != Some(self.place) {
             return Err(Unseen::Gone(gone(ctx)));
         }
@@ -100,7 +100,7 @@ impl Observer {
         }
         let room = self.room(ctx);
         let head = self.branch.as_ref().and_then(|branch| ctx.query().ok()?.head_of_branch(branch).ok()?);
-        Ok(Pulse {
+        Ok(QuickLook {
             switches: switches(ctx).map_err(Unseen::Later)?,
             state: ctx.store.file_identity(),
             config,
@@ -140,7 +140,7 @@ impl Observer {
             Ok(evidence) => evidence.map(|evidence| Moved {
                 branch: evidence.branch.clone(),
                 to: evidence.to.as_ref().map_or("nowhere", |to| to.as_str()).to_owned(),
-                told: evidence.told(),
+                told: evidence.message(),
                 remedy: evidence.remedy(),
             }),
             Err(failure) => {

@@ -24,7 +24,7 @@ pub struct Plan {
     #[serde(skip)]
     change: RestoreRevision,
     #[serde(skip)]
-    mended: Option<Decoded>,
+    fixed: Option<Decoded>,
 }
 
 #[derive(Serialize)]
@@ -44,7 +44,7 @@ impl Plan {
 
 /// Plans the restore of `revision`. Changes nothing.
 pub fn plan(ctx: &Context, revision: u64) -> Result<Plan> {
-    let (now, mended, broken) = present(ctx)?;
+    let (now, fixed, broken) = present(ctx)?;
     if revision >= now.revision {
         return Err(failure!(Code::Value, "the board is at revision {}", now.revision)
             .hint("name an earlier one; `liza log` tells what each changed"));
@@ -72,7 +72,7 @@ pub fn plan(ctx: &Context, revision: u64) -> Result<Plan> {
         left: ids(&|task| !now_by_id.contains_key(&task.id), &old),
         broken,
         change,
-        mended,
+        fixed,
     })
 }
 
@@ -82,8 +82,8 @@ pub fn carry_out(ctx: &Context, plan: Plan) -> Result<u64> {
         return Err(Failure::new(Code::HumanOnly, "only a person may restore a former revision")
             .hint("with --dry-run it only looks"));
     }
-    if let Some(mended) = &plan.mended {
-        ctx.store.restore(mended, LARGEST_STATE, &ctx.now)?;
+    if let Some(fixed) = &plan.fixed {
+        ctx.store.restore(fixed, LARGEST_STATE, &ctx.now)?;
     }
     if plan.change.is_empty() {
         return Ok(plan.on);

@@ -80,7 +80,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
         }
         let home = ctx.machine.worktrees().to_owned();
         for dir in
-            [home.join(".review"), home.join(".merge"), home.join(super::accounts::GATES), home.clone()]
+            [home.join(".review"), home.join(".merge"), home.join(super::ownership::GATES), home.clone()]
         {
             // Only if it is empty.
             let _ = host::place::Place::at(ctx.root(), &dir).map(|place| place.remove_empty());

@@ -5,8 +5,8 @@
 //! branch or ref keeps its head, and the main repository has its submodules' commits. Everything else stays, with a
 //! reason. The checkout of a review, and a worktree whose work is proven to be on integration, are deleted instead.
 
-use super::accounts::GATES;
 use super::attempt::snapshot_worktree;
+use super::ownership::GATES;
 use super::prelude::*;
 use crate::git::{Checkout, Repo};
 use crate::store::lock::SideLock;

@@ -1,8 +1,8 @@
 //! Making sure that nothing of an agent's command is left when it ends.
 //!
 //! On Linux the runner is a child subreaper, so that whatever the command sets free still descends from the runner, and all
-//! of it dies with its runner: it is started through `liza __hold`, which stands in between, asks the kernel to be told of
-//! the runner's death, and then ends what is below it.
+//! of it dies with its runner: it is started through `liza __hold`, a process in between, which the kernel signals when the
+//! runner dies, and which then ends its descendants.
 
 use rustix::process::WaitOptions;
 
@@ -75,7 +75,7 @@ pub fn hold(
         let _ = ended.send(());
     })?;
     if !end_with_parent(parent, Signal::USR1) {
-        return Err(std::io::Error::other("whoever started it is gone"));
+        return Err(std::io::Error::other("the process that started it is gone"));
     }
     let mut child = Program::new(program).args(args).start()?;
     child.on_exit(move || {

@@ -62,7 +62,7 @@ pub enum Kind {
     Aborted,
     /// A runner ends, and why.
     Stopped,
-    /// A change of the board that somebody else made.
+    /// A change of the board by another process.
     Board,
     Notice,
 }

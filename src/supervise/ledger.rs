@@ -1,11 +1,11 @@
-//! What a session has used and what of it the board knows. It is told as the session goes on, so that a runner that dies
-//! takes little of it along; what is told at the end is only the rest.
+//! What a session has used, and how much of that is on the board. The runner records usage while the session goes on, so
+//! that little is lost if the runner dies; at the end it records only the rest.
 
 use super::output::{Gauge, in_unit_of};
 use super::prelude::*;
 use crate::board::spent::Spent;
 
-/// Shared by the session, its heart and its runner.
+/// Shared by the session, its lease renewer and its runner.
 #[derive(Clone)]
 pub struct Ledger {
     task: Option<TaskId>,
@@ -20,14 +20,14 @@ impl Ledger {
         Self { task, kind, round, booked: Arc::default() }
     }
 
-    /// Whether it used something since it was last told. Time alone is told with the rest.
+    /// Whether the session used something since the last record. Time alone is recorded with the rest.
     fn has_more(&self, usage: &Usage) -> bool {
         let booked = self.booked.lock().unwrap_or_else(PoisonError::into_inner);
         let rest = spent(usage, Duration::ZERO).since(&booked);
         !Spent { sessions: 0, seconds: 0, ..rest }.is_nothing()
     }
 
-    /// Tells the board what came on top of what it was told; the session itself is counted the first time.
+    /// Records on the board what was used since the last record; the first record also counts the session.
     pub fn book(
         &self,
         usage: &Usage,
@@ -73,7 +73,7 @@ fn spent(used: &Usage, took: Duration) -> Spent {
     }
 }
 
-/// What the heart tells of a session that goes on.
+/// The usage that the lease renewer records while the session goes on.
 pub struct Booking {
     pub ledger: Ledger,
     pub gauge: Gauge,
@@ -86,7 +86,7 @@ impl Booking {
         self.ledger.has_more(&self.gauge.usage())
     }
 
-    /// Where the board cannot be told now, it is told the next time.
+    /// If the board cannot be changed now, the next call records it.
     pub fn book(&self, ctx: &crate::flow::Context) {
         let commit = |record: RecordUsage| ctx.commit_step(record).map(|_| ());
         let _ = self.ledger.book(&self.gauge.usage(), self.began.elapsed(), commit);
@@ -103,24 +103,24 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_is_booked_and_the_session_once() {
+    fn only_new_usage_is_booked_and_session_once() {
         let ledger = Ledger::new(None, SessionKind::Plan, None);
         let mut sum = Spent::default();
-        let mut told = 0;
+        let mut commits = 0;
         for (tokens, cost, seconds) in [(10, 0.5, 3), (10, 0.5, 4), (40, 0.75, 9), (30, 0.25, 12)] {
             let took = Duration::from_secs(seconds);
             let booked = ledger.book(&usage(tokens, cost), took, |record| {
-                told += 1;
+                commits += 1;
                 sum.add(&record.spent);
                 Ok(())
             });
             assert!(booked.is_ok());
         }
-        assert_eq!(told, 4);
+        assert_eq!(commits, 4);
         assert_eq!((sum.sessions, sum.turns, sum.input_tokens, sum.seconds), (1, 1, 40, 12));
         assert!((sum.cost_usd - 0.75).abs() < 1e-9, "{sum:?}");
         assert!(!ledger.has_more(&usage(40, 0.75)) && ledger.has_more(&usage(41, 0.75)));
-        // What could not be told is told the next time.
+        // What could not be recorded is recorded the next time.
         let failed = ledger.book(&usage(50, 0.75), Duration::from_secs(12), |_| {
             Err(Failure::new(crate::flow::ErrorCode::IoDiskFull, "the disk is full"))
         });
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_booked_of_a_session_does_not_count_twice_against_a_cap() {
+    fn booked_usage_counts_once_against_cap() {
         let ledger = Ledger::new(None, SessionKind::Plan, None);
         let cap = |unit, used| CapUse {
             setting: "spend.run.tokens",

@@ -5,11 +5,12 @@
     reason = "agents are started here, their output is kept, and time passes"
 )]
 
+mod agent_monitor;
 pub mod child;
 pub mod event;
 pub mod explain;
 mod gate_service;
-mod heart;
+mod lease_renewer;
 mod ledger;
 mod listen;
 mod next_piece;
@@ -17,7 +18,6 @@ pub mod notifier;
 mod output;
 mod oversight;
 mod prelude;
-mod pulse;
 pub mod routing;
 pub mod runner;
 mod session;

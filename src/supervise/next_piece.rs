@@ -5,8 +5,8 @@ use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
 
+use super::agent_monitor::Wake;
 use super::prelude::*;
-use super::pulse::Wake;
 use super::runner::{Left, Runner};
 
 /// What a runner is to work on next.
@@ -32,7 +32,7 @@ fn hear(tx: Sender<Wake>) {
 impl Runner {
     /// Waits for the next piece of work, where there may be one; otherwise says why it leaves.
     pub(super) fn next_piece(&mut self) -> Option<Left> {
-        // A planner is woken for occasions of its own, and an agent that crashed begins anew.
+        // A planner is woken for occasions of its own, and an agent that crashed starts with a new runner.
         if self.options.parent.is_none() || self.role == Role::planner() || self.crashes.any() {
             return Some(Left::Done);
         }

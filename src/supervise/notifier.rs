@@ -1,4 +1,4 @@
-//! The command that people have told of alerts: run one alert at a time beside the watcher, which never waits for it.
+//! Runs the command `watch.notify` for each alert, one at a time, in a thread; the watcher never waits for it.
 
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 
@@ -26,7 +26,7 @@ pub struct Notifier {
 }
 
 impl Notifier {
-    /// Runs commands in `root`; what goes wrong is told to `trouble`, once until it goes well again.
+    /// Runs commands in `root`; reports a failure to `trouble` once, until a command succeeds again.
     pub fn new(root: &Path, trouble: impl Fn(String) + Send + 'static) -> Self {
         let (jobs, queue) = sync_channel::<Job>(QUEUE);
         let (end, ended) = channel();
@@ -39,10 +39,10 @@ impl Notifier {
         Self { jobs: Some(jobs), ended }
     }
 
-    /// Has the command told of this alert, as soon as it is its turn.
-    pub fn tell(&self, command: &str, told: &Told) -> Result<(), String> {
+    /// Queues the command for this alert.
+    pub fn tell(&self, command: &str, timed: &TimedAlert) -> Result<(), String> {
         let Some(jobs) = &self.jobs else { return Ok(()) };
-        let job = Job { command: command.to_owned(), environment: environment(told) };
+        let job = Job { command: command.to_owned(), environment: environment(timed) };
         match jobs.try_send(job) {
             Err(TrySendError::Full(_)) => {
                 Err("`watch.notify` is too slow: some alerts are only in the log".to_owned())
@@ -63,10 +63,10 @@ impl Notifier {
 }
 
 /// The alert as data: nothing of it is part of the command line, and nothing in it can act on a terminal.
-fn environment(told: &Told) -> Vec<(&'static str, String)> {
-    let alert = &told.alert;
+fn environment(timed: &TimedAlert) -> Vec<(&'static str, String)> {
+    let alert = &timed.alert;
     [
-        ("LIZA_ALERT_TIME", told.time.to_string()),
+        ("LIZA_ALERT_TIME", timed.time.to_string()),
         ("LIZA_ALERT_KIND", alert.kind.as_str().to_owned()),
         ("LIZA_ALERT_SEVERITY", alert.severity.as_str().to_owned()),
         ("LIZA_ALERT_SUBJECT", alert.subject.clone()),
@@ -110,15 +110,15 @@ fn work(queue: &Receiver<Job>, root: &Path, trouble: &dyn Fn(String)) {
     }
 }
 
-/// An alert, and when it was told.
+/// An alert, and when liza reported it.
 #[derive(Debug, Clone, Serialize)]
-pub struct Told {
+pub struct TimedAlert {
     pub time: Wall,
     #[serde(flatten)]
     pub alert: Alert,
 }
 
-impl Told {
+impl TimedAlert {
     /// For people, on one line.
     pub fn line(&self) -> String {
         let Alert { severity, kind, subject, text, hint, .. } = &self.alert;

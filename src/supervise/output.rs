@@ -45,7 +45,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
-/// What the session has used so far; shared with whoever reads its output.
+/// What the session has used so far; shared with the threads that read its output.
 #[derive(Clone)]
 pub struct Gauge {
     meter: Arc<Mutex<Meter>>,
@@ -85,7 +85,7 @@ impl Gauge {
         self.tariff.priced(usage)
     }
 
-    /// The counter that whoever reads a stream adds to.
+    /// The counter of printed bytes; each thread that reads a stream adds to it.
     pub fn counter(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.bytes)
     }
@@ -152,14 +152,14 @@ impl Bounds {
 
 /// What was used, as this cap counts it.
 pub fn in_unit_of(cap: &CapUse, tokens: u64, usd: f64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "nobody uses 2^53 tokens")]
+    #[expect(clippy::cast_precision_loss, reason = "no session uses 2^53 tokens")]
     match cap.unit {
         Unit::Tokens => tokens as f64,
         Unit::Usd => usd,
     }
 }
 
-/// Why nothing more is done, in words.
+/// Says which cap is used up.
 pub fn cap_words(reached: &CapUse) -> String {
     format!("{CAP_MARK}{}", reached.told())
 }
@@ -175,7 +175,7 @@ pub fn pump(
 ) {
     let mut log = BoundedLog::create(path).ok();
     let mut redactor = crate::provider::Redactor::of(&secrets);
-    let mut told = false;
+    let mut reported = false;
     let mut buffer = vec![0u8; 64 * 1024];
     loop {
         let count = match from.read(&mut buffer) {
@@ -188,8 +188,8 @@ pub fn pump(
         let safe = redactor.feed(&buffer[..count]);
         if let Some((gauge, bounds)) = &gauge {
             let usage = gauge.feed(&safe);
-            if !told && let Some(why) = bounds.reached(&usage) {
-                told = true;
+            if !reported && let Some(why) = bounds.reached(&usage) {
+                reported = true;
                 on_limit(why);
             }
         }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_spent_before_and_by_others_counts_against_a_cap() {
+    fn earlier_and_other_spending_counts_against_cap() {
         let cap = |setting, unit, used, cap| CapUse { setting, unit, subject: "t1".to_owned(), used, cap };
         let bounds = Bounds::new(
             Limits::default(),
@@ -258,8 +258,8 @@ mod tests {
         );
         let usage = |tokens, cost| Usage { input_tokens: tokens, cost_usd: cost, ..Usage::default() };
         assert_eq!(bounds.reached(&usage(99, Some(0.4))), None);
-        let told = bounds.reached(&usage(100, None)).expect("reached");
-        assert_eq!(told, "spend cap reached: task `t1` has used 1000 of 1000 tokens (`spend.task.tokens`)");
+        let words = bounds.reached(&usage(100, None)).expect("reached");
+        assert_eq!(words, "spend cap reached: task `t1` has used 1000 of 1000 tokens (`spend.task.tokens`)");
         assert!(bounds.reached(&usage(0, Some(0.5))).expect("reached").contains("1.00 of 1.00 USD"));
         bounds.set_caps(vec![cap("spend.run.tokens", Unit::Tokens, 50.0, 60.0)]);
         assert!(bounds.reached(&usage(10, None)).expect("reached").contains("this run has used 60 of 60"));

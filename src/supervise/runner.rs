@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use super::agent_monitor::Wake;
 use super::child;
 use super::event::Sink;
 use super::listen::{listen, polling};
 use super::prelude::*;
-use super::pulse::Wake;
 use super::session::{Files, reason, stopping};
 use crate::board::grants::Operation;
 use crate::board::rules::{Claimed, RetireAgent};
@@ -89,7 +89,7 @@ pub struct Runner {
     /// What the planner was woken for already, so that it is not woken for the same again and again.
     planned_for: BTreeSet<String>,
     /// Said already.
-    told: String,
+    last_said: String,
     /// A switch holds it up, and that was said.
     paused: bool,
     caps: KnownCaps,
@@ -112,7 +112,7 @@ pub struct Chosen {
     pub entry: ProviderEntry,
 }
 
-/// By whom an agent of this role is played.
+/// The provider for an agent of this role.
 pub fn choose(config: &ProjectConfig, role: &Role, asked: Option<&str>) -> Result<Chosen, Failure> {
     let name = asked.or_else(|| Registry::new(config).provider(role).map(|(name, _)| name));
     let catalog = Catalog::new(config);
@@ -199,7 +199,7 @@ impl Runner {
             options,
             not_before: HashMap::new(),
             planned_for: BTreeSet::new(),
-            told: String::new(),
+            last_said: String::new(),
             paused: false,
             caps: KnownCaps::default(),
             watch,
@@ -220,8 +220,8 @@ impl Runner {
 
     /// Says something that goes on being true only once.
     fn tell_once(&mut self, kind: Kind, text: String) {
-        if self.told != text {
-            self.told.clone_from(&text);
+        if self.last_said != text {
+            self.last_said.clone_from(&text);
             self.tell(Event::new(kind, text));
         }
     }
@@ -259,7 +259,7 @@ impl Runner {
             }
             if std::mem::take(&mut self.paused) {
                 // The next pause is news again.
-                self.told.clear();
+                self.last_said.clear();
                 self.tell(Event::new(Kind::Resumed, ""));
             }
             let found = match self.look_for_work() {
@@ -276,7 +276,7 @@ impl Runner {
             };
             let after = match found {
                 Some(Found::Work(assignment, place)) => {
-                    self.told.clear();
+                    self.last_said.clear();
                     self.carry_out(assignment, place)?
                 }
                 Some(Found::Merge) => self.merge(),
@@ -300,7 +300,7 @@ impl Runner {
         }
     }
 
-    /// Whoever sees a CHECKPOINT first writes its summary.
+    /// The first process that sees the CHECKPOINT switch writes its summary.
     pub(super) fn heed_checkpoint(&self, kind: SwitchKind) {
         if kind == SwitchKind::Checkpoint
             && let Ok(Some(path)) = crate::flow::summary::write_once(&self.ctx)
@@ -358,7 +358,7 @@ impl Runner {
     pub(super) fn forget_former_piece(&mut self) {
         self.not_before.clear();
         self.cut_reviews.clear();
-        self.told.clear();
+        self.last_said.clear();
     }
 
     fn is_due(&self, key: &str) -> bool {
@@ -464,7 +464,7 @@ impl Runner {
         }
     }
 
-    /// Somebody was faster, or it cannot be had: other work first, and this again later.
+    /// Another agent was faster, or the claim was refused: other work first, and this again later.
     fn not_claimed(&mut self, key: String, failure: Failure) -> Result<Option<Found>, Failure> {
         self.rest_from(key, tick());
         match failure.code.class() {
@@ -538,7 +538,7 @@ pub(super) fn said(failure: &Failure) -> String {
     }
 }
 
-/// A command that is not there, or cannot do what an agent must, would fail three times before anybody is told.
+/// A program that is missing, or cannot do what an agent must, would fail three times before a person hears of it.
 pub fn check_program(chosen: &Chosen) -> Result<(), Failure> {
     if chosen.name == HUMAN {
         return Ok(());

@@ -2,13 +2,13 @@
 
 use std::process::ExitStatus;
 
+use super::agent_monitor::{AgentMonitor, MonitorParts, Observations, Pauses, Wake};
 use super::child;
 use super::gate_service::GateService;
-use super::heart::{Heart, HeartParts};
+use super::lease_renewer::{LeaseRenewer, RenewalParts};
 use super::ledger::{Booking, Ledger};
 use super::output::{self, Bounds, Gauge};
 use super::prelude::*;
-use super::pulse::{Pauses, Pulse, Sight, Sitter, Wake};
 use crate::board::Switch;
 use crate::flow::oversight;
 use crate::host::{Child, start_thread};
@@ -81,7 +81,7 @@ pub struct Frame<'a> {
     pub number: u64,
     pub ctx: &'a Context,
     pub task: Option<&'a TaskId>,
-    pub heart: HeartParts,
+    pub renewal: RenewalParts,
     pub ledger: Ledger,
     pub bounds: Bounds,
     pub grace: Duration,
@@ -121,12 +121,12 @@ impl Halting {
     }
 
     /// Whether what this runner saw itself bears it out. What others read of it is a file that any agent could write.
-    fn is_borne_out(&self, ctx: &Context, halt: &Intervention, sight: Option<&Sight>) -> bool {
+    fn is_borne_out(&self, ctx: &Context, halt: &Intervention, observations: Option<&Observations>) -> bool {
         if halting::is_by_hand(halt) {
             return true;
         }
-        let Some(sight) = sight else { return false };
-        let ring = sight.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(observations) = observations else { return false };
+        let ring = observations.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let config = ctx.project_config().map_or_else(|_| self.config.clone(), |config| config.overseer);
         if halting::is_borne_out(ring.session(), &config) {
             return true;
@@ -202,18 +202,18 @@ pub fn run(
     });
     heard(watched, &mut running)?;
     let tx = frame.tx.clone();
-    let regular = frame.heart.every;
+    let regular = frame.renewal.every;
     let every = if frame.bounds.are_capped() { book_every().min(regular) } else { regular };
     let booking = Booking { ledger: frame.ledger.clone(), gauge: gauge.clone(), began, every };
-    let heart = Heart::start(frame.heart.clone(), running.process(), booking, move |why| {
+    let renewer = LeaseRenewer::start(frame.renewal.clone(), running.process(), booking, move |why| {
         let _ = tx.send(Wake::Lost(number, why));
     });
-    let heart = heard(heart, &mut running)?;
+    let renewer = heard(renewer, &mut running)?;
     let pauses = Pauses::default();
-    let pulse = frame.halting.config.enabled.then(|| {
+    let monitor = frame.halting.config.enabled.then(|| {
         let Halting { agent, incarnation, config, .. } = frame.halting.clone();
-        let sitter = Sitter {
-            heart: frame.heart.clone(),
+        let parts = MonitorParts {
+            renewal: frame.renewal.clone(),
             agent,
             incarnation,
             role: frame.role.clone(),
@@ -228,7 +228,7 @@ pub fn run(
             process: running.id(),
             tx: frame.tx.clone(),
         };
-        Pulse::start(frame.ctx, sitter)
+        AgentMonitor::start(frame.ctx, parts)
     });
     let service = GateService::start(frame.ctx, &frame.halting.agent);
     let wall = frame.bounds.limits.wall_seconds.map(Duration::from_secs);
@@ -238,7 +238,7 @@ pub fn run(
         frame: &frame,
         running: &running,
         pauses,
-        sight: pulse.as_ref().map(|pulse| Sight::clone(&pulse.sight)),
+        observations: monitor.as_ref().map(|monitor| Observations::clone(&monitor.observations)),
         doubted: None,
         seen: None,
         deadline: most.map(|most| began + most),
@@ -249,15 +249,15 @@ pub fn run(
     let why = watch.until_over();
     // From here on nothing is renewed for it, and nothing else of this runner runs.
     drop(service);
-    drop(pulse);
-    drop(heart);
+    drop(monitor);
+    drop(renewer);
     let status = running.wait().ok();
     let left_over = child::end_remains(&running);
     if left_over > 0 {
         let what = crate::text::plural(left_over, "process");
         (frame.sink)(Event::notice(format!("ended what the agent left behind: {what}")));
     }
-    // Whoever else holds the other end of a pipe does not hold us.
+    // Another process that keeps the pipe open does not delay the runner.
     let _ = all_read.recv_timeout(DRAIN);
     // Written by the agent, so it may be anything: only a file is read, and only so much of it.
     let usage_file = invocation
@@ -284,7 +284,7 @@ struct Watch<'a> {
     /// The deadline is that of its slice.
     timeboxed: bool,
     pauses: Pauses,
-    sight: Option<Sight>,
+    observations: Option<Observations>,
     /// A halt that was ordered and is not borne out, or not yet.
     doubted: Option<Intervention>,
     /// The board as it was last looked at for a halt.
@@ -373,7 +373,7 @@ impl Watch<'_> {
                 (frame.sink)(Event::new(Kind::Paused, text));
             }
         } else if let Some(since) = paused.take() {
-            // A pause costs nobody its time.
+            // The time limit does not count a pause.
             self.pauses.end();
             self.deadline = self.deadline.map(|at| at + since.elapsed());
             (frame.sink)(Event::new(Kind::Resumed, ""));
@@ -429,7 +429,7 @@ impl Watch<'_> {
         }
         self.seen = now;
         let halt = halting.ordered(ctx)?;
-        if halting.is_borne_out(ctx, &halt, self.sight.as_ref()) {
+        if halting.is_borne_out(ctx, &halt, self.observations.as_ref()) {
             return Some(halt);
         }
         if self.doubted.as_ref().is_none_or(|known| known.id != halt.id) {
@@ -444,11 +444,11 @@ impl Watch<'_> {
         None
     }
 
-    /// What was doubted and has turned out to be so. Nobody orders it a second time.
+    /// A doubted halt that the observations now support. It is ordered only once.
     fn halt_borne_out_since(&mut self) -> Option<Intervention> {
         let Frame { ctx, halting, .. } = self.frame;
-        let sight = self.sight.as_ref();
-        self.doubted.take_if(|doubted| halting.is_borne_out(ctx, doubted, sight))?;
+        let observations = self.observations.as_ref();
+        self.doubted.take_if(|doubted| halting.is_borne_out(ctx, doubted, observations))?;
         halting.ordered(ctx)
     }
 
@@ -459,8 +459,8 @@ impl Watch<'_> {
 
     /// The agent hears of it with its next liza command.
     fn ask(&self, why: &str) {
-        let Frame { ctx, task, heart, halting, .. } = self.frame;
-        let reviews = matches!(heart.assignment, Assignment::Review { .. });
+        let Frame { ctx, task, renewal, halting, .. } = self.frame;
+        let reviews = matches!(renewal.assignment, Assignment::Review { .. });
         let asked = if reviews { "asked for a verdict" } else { "asked for a handoff" };
         (self.frame.sink)(Event::new(Kind::Limit, format!("{why}; {asked}")));
         let what = match task {

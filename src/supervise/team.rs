@@ -12,7 +12,7 @@ mod orphans;
 mod persons;
 mod planning;
 mod questions;
-mod seats;
+mod seat_assignment;
 mod spending;
 mod steps;
 
@@ -26,7 +26,7 @@ use crate::flow::views::Keeper;
 use crate::policy::run::{self, Cause, CauseKind, Seat, Start, State, Team};
 use flight::{Flight, Found, Wake, ended};
 use orphans::Orphans;
-pub use seats::Checked;
+pub use seat_assignment::Checked;
 use std::cell::RefCell;
 use steps::Steps;
 
@@ -101,7 +101,7 @@ pub struct TeamRun<'a> {
     flights: BTreeMap<AgentId, Flight>,
     crashes: BTreeMap<AgentId, Crashes>,
     resting_until: BTreeMap<AgentId, Instant>,
-    /// How often somebody was started for a task in this state, and nothing came of it.
+    /// How often an agent was started for a task in this state without changing it.
     futile: BTreeMap<TaskId, (Found, u32)>,
     tally: Tally,
     began: Instant,
@@ -115,8 +115,8 @@ pub struct TeamRun<'a> {
     /// How long a reviewer that was halted is not started again.
     halted_rest: Duration,
     orphans: Orphans,
-    told: String,
-    /// A switch holds everybody up, and that was said.
+    last_said: String,
+    /// A switch halts the team, and that was reported.
     paused: bool,
     /// Remarks of runners that were passed on, with the tasks they are about.
     remarks: BTreeSet<(Option<String>, String)>,
@@ -127,7 +127,7 @@ pub struct TeamRun<'a> {
     planning: planning::Planning,
     views: Keeper,
     caps: KnownCaps,
-    /// Caps that were told of: each once when it is nearly used and once when it is.
+    /// Caps that were reported: once when nearly used, once when used up.
     caps_told: BTreeSet<(&'static str, String, bool)>,
     oversight: Oversight,
     persons: persons::Persons,
@@ -164,8 +164,8 @@ impl<'a> TeamRun<'a> {
         };
         let team = Team { window, only: options.only, ..Team::default() };
         let (tx, rx) = channel();
-        let people = seats::people(&options.team, &checked.providers);
-        let seated = seats::seat_everybody(ctx, &options.team, checked.providers)?;
+        let people = seat_assignment::people(&options.team, &checked.providers);
+        let seated = seat_assignment::seat_team(ctx, &options.team, checked.providers)?;
         let mut caps = KnownCaps::default();
         spending::begin_run(ctx, &mut caps)?;
         let watch = listen(ctx.store.watched_dir(), &tx, Wake::Signal, || Wake::Board)?;
@@ -188,7 +188,7 @@ impl<'a> TeamRun<'a> {
             grace: grace(config.run.grace_seconds),
             halted_rest: Duration::from_secs(config.overseer.nudge_cooldown_seconds),
             orphans,
-            told: String::new(),
+            last_said: String::new(),
             paused: false,
             remarks: BTreeSet::new(),
             given_back: BTreeMap::new(),
@@ -219,7 +219,7 @@ impl<'a> TeamRun<'a> {
         Ok(this)
     }
 
-    /// Nobody should find out after an hour that nothing can be merged.
+    /// Warns at the start that nothing can be merged, instead of after an hour.
     fn warn_of_checkout(&mut self) {
         let Ok(snapshot) = self.ctx.read(&Needs::Nothing) else { return };
         let branch = &snapshot.board.config().integration_branch;
@@ -234,8 +234,8 @@ impl<'a> TeamRun<'a> {
     }
 
     fn tell_once(&mut self, kind: Kind, text: String) {
-        if self.told != text {
-            self.told.clone_from(&text);
+        if self.last_said != text {
+            self.last_said.clone_from(&text);
             self.tell(Event::new(kind, text));
         }
     }
@@ -299,7 +299,9 @@ impl<'a> TeamRun<'a> {
         self.team.futile.retain(|task, _| self.futile.contains_key(task));
         let elsewhere = |agent: &AgentId| {
             !self.flights.contains_key(agent)
-                && board.agent(agent).is_some_and(|known| seats::is_anothers(self.ctx, agent, known))
+                && board
+                    .agent(agent)
+                    .is_some_and(|known| seat_assignment::is_anothers(self.ctx, agent, known))
         };
         let seats = self.team.seats.iter().map(|seat| &seat.agent);
         self.team.elsewhere = seats.filter(|agent| elsewhere(agent)).cloned().collect();
@@ -333,8 +335,8 @@ impl<'a> TeamRun<'a> {
             }),
             State::Stuck(causes) => Some(Outcome::Stuck(causes)),
             State::Waiting(causes) => {
-                // A switch was told of already.
-                let news = self.persons.not_told(causes);
+                // A switch was reported already.
+                let news = self.persons.unreported(causes);
                 if !news.is_empty() && world.switches.global().is_none() {
                     self.tell_once(Kind::Waiting, run::in_words(&news).join("; "));
                 }
@@ -350,8 +352,8 @@ impl<'a> TeamRun<'a> {
         looked.troubles.into_iter().for_each(|text| self.remark(Event::notice(text)));
     }
 
-    /// Nothing is begun on a board that cannot be read. When it is mended, the run goes on; if nobody works any more and
-    /// nobody has said that it is to wait, it does not wait for long.
+    /// The run starts nothing on a board that cannot be read. When the board is fixed, the run continues; if no agent works
+    /// any more and no switch asks it to wait, it ends soon.
     fn unreadable(&mut self, failure: &Failure) -> Option<Outcome> {
         self.tell_once(Kind::Notice, said(failure));
         let since = *self.unreadable_since.get_or_insert_with(Instant::now);
@@ -367,7 +369,7 @@ impl<'a> TeamRun<'a> {
         let Some(switch) = switches.global() else {
             if std::mem::take(&mut self.paused) {
                 // The next pause is news again.
-                self.told.clear();
+                self.last_said.clear();
                 self.tell(Event::new(Kind::Resumed, ""));
             }
             return Ok(None);
@@ -510,7 +512,7 @@ impl<'a> TeamRun<'a> {
     /// A runner has ended.
     fn landed(&mut self, agent: &AgentId) {
         let Some(mut flight) = self.flights.remove(agent) else { return };
-        // What it left in its group, before its number can be anybody else's.
+        // End what the runner left in its process group, before another process can get its number.
         flight.kill();
         let status = flight.reap();
         let runners = self.runners();
@@ -600,7 +602,7 @@ impl<'a> TeamRun<'a> {
         }
     }
 
-    /// Whoever is free goes on from what its agent committed.
+    /// Any free agent continues from what this agent committed.
     fn free_work_of(&mut self, agent: &AgentId, why: &str) {
         let Ok(snapshot) = self.ctx.read(&Needs::Nothing) else { return };
         for task in &snapshot.board.tasks {

@@ -1,12 +1,12 @@
 //! The watcher: looks at the board whenever something changes or becomes due, and tells a person what needs one.
 //!
-//! Nothing depends on it: every rule holds without it, and whatever it would have told is still there to be seen.
+//! Nothing depends on it: every rule holds without it, and what it would have reported stays visible on the board.
 
 use super::listen::listen;
-use super::notifier::{Notifier, Told};
+use super::notifier::{Notifier, TimedAlert};
 use super::oversight::Oversight;
 use super::prelude::*;
-use crate::flow::observe::{self, Observer, Pulse, Unseen};
+use crate::flow::observe::{self, Observer, QuickLook, Unseen};
 use crate::flow::summary;
 use crate::flow::views::Keeper;
 use crate::policy::alerts::{Kind, Memory, Severity};
@@ -35,35 +35,35 @@ enum Event {
     Trouble(String),
 }
 
-/// Shows an alert to whoever sits there; false when nobody does any more.
-pub type Show<'a> = &'a dyn Fn(&Told) -> bool;
+/// Shows an alert on the terminal; false when the terminal or pipe is closed.
+pub type Show<'a> = &'a dyn Fn(&TimedAlert) -> bool;
 
-/// Looks once, tells what is new, and returns it.
-pub fn once(ctx: &mut Context) -> Result<Vec<Told>, Failure> {
+/// Looks once, reports new alerts, and returns them.
+pub fn once(ctx: &mut Context) -> Result<Vec<TimedAlert>, Failure> {
     let (send, troubles) = channel();
     let mut watcher = Watcher::open(ctx, None, move |text| {
         let _ = send.send(text);
     })?;
-    // What is done about agents and patterns is told in the same look.
-    let looked = watcher.pulse().and_then(|_| {
+    // What the overseer and the breaker do is reported in the same look.
+    let looked = watcher.quick_look().and_then(|_| {
         watcher.oversee();
         watcher.look()
     });
-    let told = match looked {
-        Ok(looked) => looked.told,
+    let alerts = match looked {
+        Ok(looked) => looked.alerts,
         Err(Unseen::Gone(failure) | Unseen::Later(failure)) => return Err(failure),
     };
     watcher.notifier.finish(LAST_WORDS);
     troubles.try_iter().for_each(|text| watcher.say(&text));
-    Ok(told)
+    Ok(alerts)
 }
 
-/// Watches until a signal ends it, nobody listens any more, or the board is gone.
+/// Watches until a signal comes, the output is closed, or the board is gone.
 pub fn watch(ctx: &mut Context, show: Show) -> Result<Ended, Failure> {
     let (send, events) = channel();
     let started = ctx.now.wall;
-    // Signals before its lock says that somebody watches, for whoever sees that may end it by one; and changes before the
-    // first look, so that nothing slips in between.
+    // Handle signals before taking the watcher's lock: a process that sees the lock may send one. Listen for changes before
+    // the first look, so that none is missed.
     let changes = listen(ctx.store.watched_dir(), &send, Event::Signal, || Event::Changed)?;
     let mut watcher = Watcher::open(ctx, Some(started), move |text| {
         let _ = send.send(Event::Trouble(text));
@@ -102,7 +102,7 @@ pub fn watch(ctx: &mut Context, show: Show) -> Result<Ended, Failure> {
 /// When the next look is called for.
 struct Rhythm {
     /// What there was to see at the last one.
-    seen: Option<Pulse>,
+    seen: Option<QuickLook>,
     /// When time alone makes something due.
     due: Option<Instant>,
     /// Until then only a switch calls for one.
@@ -110,7 +110,7 @@ struct Rhythm {
 }
 
 struct Looked {
-    told: Vec<Told>,
+    alerts: Vec<TimedAlert>,
     due_in: Option<Duration>,
 }
 
@@ -143,7 +143,7 @@ impl<'c> Watcher<'c> {
             }
             other => other.into(),
         })?;
-        let kept = ctx.store.alerts_told();
+        let kept = ctx.store.reported_alerts();
         Ok(Self {
             observer,
             memory: Memory::parse(&kept),
@@ -158,20 +158,20 @@ impl<'c> Watcher<'c> {
         })
     }
 
-    /// Looks if anything calls for it. Says how long to wait for the next thing that does; nothing, if nobody listens.
+    /// Looks if anything calls for it. Says how long to wait for the next thing that does; nothing, if the output is closed.
     fn turn(&mut self, rhythm: &mut Rhythm, show: Show) -> Result<Option<Instant>, Unseen> {
-        let pulse = self.pulse()?;
+        let quick_look = self.quick_look()?;
         let now = Instant::now();
         let overseen = self.oversee();
-        let calls = rhythm.seen.as_ref() != Some(&pulse) || rhythm.due.is_some_and(|at| at <= now);
-        let switched = rhythm.seen.as_ref().is_none_or(|seen| seen.switches != pulse.switches);
+        let calls = rhythm.seen.as_ref() != Some(&quick_look) || rhythm.due.is_some_and(|at| at <= now);
+        let switched = rhythm.seen.as_ref().is_none_or(|seen| seen.switches != quick_look.switches);
         let mut end = now + SLOW_POLL;
         if calls && (switched || now >= rhythm.rested) {
             let looked = self.look()?;
-            if !looked.told.iter().all(show) {
+            if !looked.alerts.iter().all(show) {
                 return Ok(None);
             }
-            rhythm.seen = Some(pulse);
+            rhythm.seen = Some(quick_look);
             rhythm.due = looked.due_in.map(|due| Instant::now() + due);
             rhythm.rested = Instant::now() + now.elapsed() * REST;
         } else if calls {
@@ -205,16 +205,16 @@ impl<'c> Watcher<'c> {
         }
     }
 
-    fn pulse(&mut self) -> Result<Pulse, Unseen> {
+    fn quick_look(&mut self) -> Result<QuickLook, Unseen> {
         self.ctx.now = crate::host::now();
-        let pulse = self.observer.pulse(self.ctx);
+        let quick_look = self.observer.quick_look(self.ctx);
         self.observer.troubles().iter().for_each(|trouble| self.say(trouble));
-        let pulse = pulse?;
-        if pulse.switches.iter().any(|switch| switch.subject.is_none()) {
+        let quick_look = quick_look?;
+        if quick_look.switches.iter().any(|switch| switch.subject.is_none()) {
             self.memory.note_halt(self.ctx.now.wall);
             self.keep();
         }
-        Ok(pulse)
+        Ok(quick_look)
     }
 
     /// Looks at everything, acts where the watcher is to act, and tells what is new.
@@ -228,20 +228,21 @@ impl<'c> Watcher<'c> {
         let news = self.memory.news(&report);
         for alert in &news {
             match alert.kind {
-                // Only when it breaks: whoever takes the pause away from a board that is still broken has decided.
+                // Only when it breaks: a person who removes PAUSE from a board that is still broken has decided.
                 Kind::InvalidBoard if !was_broken => self.pause(alert),
                 Kind::CheckpointStale if alert.severity == Severity::Critical => self.escalate(alert),
                 Kind::RubberStamp => self.tell_planner(alert),
                 _ => {}
             }
         }
-        let told: Vec<Told> = news.into_iter().map(|alert| Told { time: self.ctx.now.wall, alert }).collect();
-        told.iter().for_each(|told| self.write_and_notify(told));
+        let alerts: Vec<TimedAlert> =
+            news.into_iter().map(|alert| TimedAlert { time: self.ctx.now.wall, alert }).collect();
+        alerts.iter().for_each(|alert| self.write_and_notify(alert));
         // Last: a watcher that dies in between tells again rather than never.
         self.keep();
         let due_in = report.due_in.map(Duration::from_secs);
         let again_in = self.keep_views();
-        Ok(Looked { told, due_in: due_in.into_iter().chain(again_in).min() })
+        Ok(Looked { alerts, due_in: due_in.into_iter().chain(again_in).min() })
     }
 
     /// The board's files for other programs, while it can be read.
@@ -271,7 +272,7 @@ impl<'c> Watcher<'c> {
     /// Who reviews is the planner's concern, not only a person's.
     fn tell_planner(&mut self, alert: &Alert) {
         if let Err(failure) = observe::tell_planner(self.ctx, alert) {
-            self.say(&format!("the planner could not be told of {}: {}", alert.subject, failure.message));
+            self.say(&format!("could not notify the planner of {}: {}", alert.subject, failure.message));
         }
     }
 
@@ -282,11 +283,11 @@ impl<'c> Watcher<'c> {
         }
     }
 
-    fn write_and_notify(&mut self, told: &Told) {
-        if let Err(error) = self.ctx.store.append_alert(&to_json_line(told)) {
+    fn write_and_notify(&mut self, alert: &TimedAlert) {
+        if let Err(error) = self.ctx.store.append_alert(&to_json_line(alert)) {
             self.say(&error.to_string());
         }
-        let notified = self.observer.notify_command().map(|command| self.notifier.tell(command, told));
+        let notified = self.observer.notify_command().map(|command| self.notifier.tell(command, alert));
         if let Some(Err(trouble)) = notified {
             self.say(&trouble);
         }
@@ -299,7 +300,7 @@ impl<'c> Watcher<'c> {
         }
         match self.ctx.store.remember_alerts(&text) {
             Ok(()) => self.kept = text,
-            Err(error) => self.say(&format!("alerts may be told twice: {error}")),
+            Err(error) => self.say(&format!("alerts may be reported twice: {error}")),
         }
     }
 }

@@ -7,7 +7,7 @@ mod slices;
 mod spending;
 
 use super::event::ChildAnswer;
-use super::heart::HeartParts;
+use super::lease_renewer::RenewalParts;
 use super::ledger::Ledger;
 use super::output::{Bounds, Gauge, Tariff};
 use super::prelude::*;
@@ -101,7 +101,7 @@ impl Runner {
                 Err(failure) if failure.code.class() == Class::Stale => return Ok(After::GoOn),
                 Err(failure) => return Err(failure),
             };
-            self.mark_told(&prompt.told);
+            self.mark_messages_seen(&prompt.shown_messages);
             let message = match ask.take() {
                 Some(text) => {
                     slices::Message { timebox: self.timebox(&assignment), ..slices::Message::plain(text) }
@@ -155,8 +155,8 @@ impl Runner {
             before = now;
             remarks = vec![remark(&ended, left.as_ref())];
             let ending = ended.code().map_or(Ending::Crash, |code| self.entry.ending(code));
-            // Whoever begins anew knows nothing of what the one before was told.
-            again = if ending == Ending::Done { Vec::new() } else { prompt.told };
+            // A fresh session does not know the messages that the former session was shown.
+            again = if ending == Ending::Done { Vec::new() } else { prompt.shown_messages };
             // It was asked for it and said nothing: then liza's own checks decide, however it ended.
             if asked && let Some(why) = self.submit_for(&assignment, left.as_ref()) {
                 remarks.push(why);
@@ -227,15 +227,15 @@ impl Runner {
         }
     }
 
-    /// The session that begins now has these messages in its prompt. Where that cannot be written down, it is told of them
+    /// Marks the messages in the prompt of this session as seen. If that cannot be recorded, the next session is shown them
     /// once more, which is better than not at all.
-    fn mark_told(&self, messages: &[String]) {
+    fn mark_messages_seen(&self, messages: &[String]) {
         if !messages.is_empty() {
             let _ = self.ctx.commit(SeeMessages { ids: messages.to_vec() });
         }
     }
 
-    /// An ABORT for everybody or this agent ends the runner, one for the task alone ends the work on that.
+    /// An ABORT for the team or this agent ends the runner; an ABORT for the task ends only the work on that task.
     fn aborted(&self, assignment: &Assignment, why: &str) -> After {
         if stopping(&self.ctx, &self.agent, None).is_some() {
             return After::Leave(Left::Aborted(why.to_owned()));
@@ -246,15 +246,15 @@ impl Runner {
 
     /// While a switch is set nothing starts; ABORT and signals end the waiting.
     fn wait_for_leave_to_start(&mut self, task: Option<&TaskId>) -> Option<Left> {
-        let mut told = false;
+        let mut reported = false;
         loop {
             let switch = stopping(&self.ctx, &self.agent, task)?;
             if switch.kind == SwitchKind::Abort {
                 return Some(Left::Aborted(reason(&switch)));
             }
             self.heed_checkpoint(switch.kind);
-            if !told {
-                told = true;
+            if !reported {
+                reported = true;
                 self.tell(Event::new(Kind::Paused, reason(&switch)));
             }
             if let Some(left) = self.wait(tick()) {
@@ -268,7 +268,7 @@ impl Runner {
         Ok(self.ctx.read(&needs)?.board)
     }
 
-    /// Why this runner cannot act for its agent any more, if so: it was retired or registered anew.
+    /// Why this runner cannot act for its agent any more, if so: it was retired or registered again.
     fn no_longer_itself(&self) -> Result<Option<String>, Failure> {
         let caller = crate::board::Credentials::Agent {
             id: self.agent.clone(),
@@ -327,7 +327,7 @@ impl Runner {
                 }
                 Claimed::LetGo => (Kind::Released, String::new()),
                 Claimed::Ended => (Kind::Notice, "the task has ended".to_owned()),
-                Claimed::Lost => (Kind::Notice, "somebody else holds it now".to_owned()),
+                Claimed::Lost => (Kind::Notice, "another agent holds it now".to_owned()),
             },
             _ => match of_review(&board, &self.agent, task) {
                 Reviewed::Unfinished => return Ok(None),
@@ -346,7 +346,7 @@ impl Runner {
                     (Kind::Rejected, reason.unwrap_or_default())
                 }
                 Reviewed::Blocked => (Kind::Blocked, "by the review".to_owned()),
-                Reviewed::Lost => (Kind::Notice, "the review is somebody else's now".to_owned()),
+                Reviewed::Lost => (Kind::Notice, "another reviewer holds the review now".to_owned()),
             },
         };
         self.tell(Event::new(kind, text).task(task));
@@ -402,7 +402,7 @@ impl Runner {
         let env = self.environment(assignment, &invocation.env, &prompt_file)?;
         let board = self.board(None)?;
         let config = board.config();
-        let heart = HeartParts {
+        let renewal = RenewalParts {
             root: self.ctx.root().to_owned(),
             caller: self.caller.clone(),
             assignment: assignment.clone(),
@@ -429,7 +429,7 @@ impl Runner {
             number: self.sessions,
             ctx: &self.ctx,
             task,
-            heart,
+            renewal,
             ledger: ledger.clone(),
             bounds: Bounds::new(self.limits, crate::flow::spend::uses(&self.ctx, &self.agent, task)?),
             grace: grace(self.config.run.grace_seconds),
@@ -549,7 +549,7 @@ impl Runner {
 
     fn left_behind(&self, assignment: &Assignment) -> Option<Leftovers> {
         let Assignment::Task { task, epoch } = assignment else { return None };
-        // A place that is somebody else's by now is not looked into.
+        // If another agent has the worktree by now, it is not examined.
         let board = self.board(Some(task)).ok()?;
         if of_claim(&board, &self.agent, task, *epoch) != Claimed::Unfinished {
             return None;
@@ -658,7 +658,7 @@ fn left_words(left: &Leftovers) -> String {
     words.join("; ")
 }
 
-/// What the next session is told about the one before.
+/// The remark about this session in the prompt of the next one.
 fn remark(ended: &Ended, left: Option<&Leftovers>) -> String {
     let left = left.map_or(String::new(), |left| format!(" It left: {}.", left_words(left)));
     format!("Your former session on this ended with {} before it was finished.{left}", ended.words())

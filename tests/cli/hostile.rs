@@ -65,7 +65,7 @@ impl Traps {
         self.world.git(&["config", key, script.to_str().expect("a path")]);
     }
 
-    /// Files look as if they had changed, so that whoever asks git has them read and filtered again.
+    /// Files look as if they had changed, so that git reads and filters them again.
     fn touch(&self) {
         let later = SystemTime::now() + Duration::from_secs(5);
         for dir in
@@ -97,7 +97,7 @@ fn trapped() -> Traps {
     let url = other.to_str().expect("a path");
     world.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "sub"]);
     world.commit_all("traps");
-    // Signed by nobody; whoever is asked whether it is true starts the program.
+    // A signature without a signer: git starts the program to check it.
     let signed = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n iHUE\n -----END PGP SIGNATURE-----\n";
     let text = world.git(&["cat-file", "commit", "HEAD"]).replacen("\n\n", &format!("\n{signed}\n"), 1);
     world.write(".git/signed", &format!("{text}\n"));
@@ -206,7 +206,7 @@ const READS: [&[&str]; 30] = [
 ];
 
 #[test]
-fn what_the_repository_would_run_is_run_by_no_read_and_by_plain_git() {
+fn reading_commands_run_no_program_of_the_repository() {
     let traps = trapped();
     let world = &traps.world;
     for args in READS {
@@ -282,7 +282,7 @@ fn plain_git(world: &World, args: &[&str], stdin: &str) -> String {
 }
 
 #[test]
-fn commands_that_change_something_start_no_pager_no_editor_and_no_stranger() {
+fn changing_commands_run_only_filters() {
     let traps = trapped();
     let world = &traps.world;
     let commit = world.show("s1")["review_commit"].as_str().expect("a commit").to_owned();

@@ -119,7 +119,7 @@ impl StatusArgs {
         ));
         }
         if let Some(moved) = moved {
-            text.line(format!("!! {}", shown_line(&moved.told())));
+            text.line(format!("!! {}", shown_line(&moved.message())));
             text.line(format!("   {}", shown_line(&moved.remedy())));
         }
         for trip in board.rest.circuit_breaker.open() {

@@ -1,5 +1,5 @@
 use crate::cli::prelude::*;
-use crate::supervise::notifier::Told;
+use crate::supervise::notifier::TimedAlert;
 use crate::supervise::watcher;
 use crate::supervise::watcher::Ended;
 
@@ -25,15 +25,16 @@ impl OnBoard for WatchArgs {
         session.ctx.settle_edits()?;
         session.ctx.store.supervise();
         let ui = session.ui;
-        let line = |alert: &Told| shown_line(&alert.line()).into_owned();
+        let line = |alert: &TimedAlert| shown_line(&alert.line()).into_owned();
         if self.once {
             let alerts = watcher::once(&mut session.ctx)?;
             let text: String = alerts.iter().map(|alert| line(alert) + "\n").collect();
             return Ok(Answer::new(json!({ "alerts": alerts }), text));
         }
         session.ctx.narrate("watching; alerts go to .liza/alerts.log, Ctrl-C ends it");
-        let for_people = |alert: &Told| crate::cli::times::for_people(&line(alert)).into_owned();
-        let show = |alert: &Told| ui.stream(&if ui.json { to_json_line(alert) } else { for_people(alert) });
+        let for_people = |alert: &TimedAlert| crate::cli::times::for_people(&line(alert)).into_owned();
+        let show =
+            |alert: &TimedAlert| ui.stream(&if ui.json { to_json_line(alert) } else { for_people(alert) });
         Ok(match watcher::watch(&mut session.ctx, &show)? {
             Ended::Signal(signal) => {
                 let stopped = Failure::new(ErrorCode::of_signal(signal), "stopped by a signal");

@@ -18,7 +18,7 @@ pub struct Check {
     pub what: &'static str,
     /// What was found.
     pub found: String,
-    /// Where anybody can see it.
+    /// The command or page that shows it.
     #[serde(rename = "where")]
     pub place: String,
 }
@@ -59,7 +59,7 @@ impl<'b> Played<'b> {
         first.map_or("", |commit| commit.as_str())
     }
 
-    /// Whether the log has the merge of this task before the first claim of `later`. What the run told is no witness:
+    /// Whether the log has the merge of this task before the first claim of `later`. The events of the run do not prove it:
     /// its lines come from several processes.
     fn merged_before(&self, log: &[Record], later: &str) -> bool {
         let merge = self.0.body().merge.as_ref().and_then(|merge| merge.commit.as_ref());
@@ -133,7 +133,7 @@ fn decomposition(stage: &Stage, board: &Board) -> Result<Check, Failure> {
     Ok(Check {
         name: "decomposition",
         shown: by_planner && all_in_order && tasks == stage.cast.tasks as usize,
-        what: "the goal cut into tasks with dependencies",
+        what: "the goal split into tasks with dependencies",
         found: format!("{tasks} tasks by planner-1; readme began after all {} it depends on", needed.len()),
         place: "liza graph".to_owned(),
     })
@@ -173,7 +173,7 @@ fn rejection(board: &Board) -> Result<Check, Failure> {
         name: "rejection",
         shown: count.events(Event::Rejected).next().is_some() && resolved && fixed && count.is_merged(),
         what: "a rejection and its fix",
-        found: format!("{}; mended and merged as {}", text, count.merge()),
+        found: format!("{}; fixed and merged as {}", text, count.merge()),
         place: "liza task show count".to_owned(),
     })
 }
@@ -264,7 +264,7 @@ fn pause(story: &Story, board: &Board) -> Result<Check, Failure> {
 fn gate(stage: &Stage, board: &Board, history: &[Tested]) -> Result<Check, Failure> {
     let (first, second) = (Played::of(board, "separator")?, Played::of(board, "join")?);
     let reason = second.detail(Event::IntegrationFailed);
-    let mended = second.was_claimed_from(Status::IntegrationFailed);
+    let fixed = second.was_claimed_from(Status::IntegrationFailed);
     // Made once more without liza: what each of them handed in, and both together.
     let alone = [first.first_commit(), second.first_commit()];
     let together = stage.git(&["merge-tree", "--write-tree", alone[0], alone[1]])?;
@@ -280,12 +280,12 @@ fn gate(stage: &Stage, board: &Board, history: &[Tested]) -> Result<Check, Failu
         shown: reason.starts_with("Gate `tests` is red on the merged tree")
             && red_together
             && prompted
-            && mended
+            && fixed
             && second.is_merged()
             && green == history.len(),
         what: "green alone, red together: stopped",
         found: format!(
-            "join: {reason}; mended and merged as {}; {green} of {} commits on integration are green",
+            "join: {reason}; fixed and merged as {}; {green} of {} commits on integration are green",
             second.merge(),
             history.len()
         ),

@@ -23,8 +23,8 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 /// How long a run has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(15);
-/// How notices begin that are told at every turn: that something is run, was run before, or waits its turn.
-const ROUTINE: [&str; 3] = ["running the validation", "gate ", "somebody else is merging"];
+/// How routine notices begin: something is run, was run before, or waits its turn.
+const ROUTINE: [&str; 3] = ["running the validation", "gate ", "another process is merging"];
 /// What must not be in the log while PAUSE is set.
 const BEGINNINGS: [&str; 8] =
     ["begin_claim", "submit", "start_review", "approve", "reject", "discuss", "begin_merge", "add_tasks"];
@@ -66,7 +66,7 @@ struct Director<'a> {
     told_approval: bool,
 }
 
-/// Where everything comes together that the demo waits for. Opened first: from then on a signal kills nobody unawares.
+/// Where everything comes together that the demo waits for. Opened first: from then on a signal ends the demo in order.
 pub struct Ears {
     pub(super) tx: Sender<Wake>,
     pub(super) rx: Receiver<Wake>,
@@ -322,7 +322,7 @@ impl Director<'_> {
             Stop::NotYet
                 if matches!(self.kill, Kill::TakenOver) && self.stage.marker("at-usage").is_some() =>
             {
-                self.stage.heading("Somebody types `touch .liza/PAUSE` while agents are at work.");
+                self.stage.heading("A person types `touch .liza/PAUSE` while agents are at work.");
                 self.stage.touch_pause(None, "the demo looks around")?;
                 self.stop = Stop::Set;
             }
@@ -332,7 +332,7 @@ impl Director<'_> {
         Ok(())
     }
 
-    /// With SIGKILL, in the middle of its work, and its runner with it: nobody is left to tidy up.
+    /// With SIGKILL, in the middle of its work, and its runner with it: no process is left to clean up.
     fn kill_coder(&mut self, who: &str) -> Result<(), Failure> {
         let mut words = who.split_whitespace();
         let agent = words.next().unwrap_or_default().to_owned();
@@ -347,7 +347,7 @@ impl Director<'_> {
         self.stage.heading(&format!(
             "{agent} has committed half of `top`. Now it is killed, and its runner with it (SIGKILL)."
         ));
-        // It would be back in a second; the demo wants to see somebody else take over.
+        // It would be back in a second; the demo wants another coder to take over.
         self.stage.touch_pause(Some(&agent), "the demo wants another to take over")?;
         let _ = rustix::process::kill_process(runner, Signal::KILL);
         let _ = rustix::process::kill_process_group(shell, Signal::KILL);
@@ -386,7 +386,7 @@ impl Director<'_> {
         );
         let board = self.stage.board()?;
         let until = board.revision;
-        // Whoever had the board's lock when PAUSE was set may still have finished: one commit, the next one.
+        // The process that held the board's lock when PAUSE was set may still have made one commit, the next one.
         let log = self.stage.log(&board)?;
         let meanwhile =
             log.iter().filter(|record| record.revision > from + 1).map(|record| record.what.name());

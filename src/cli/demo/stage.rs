@@ -1,5 +1,5 @@
 //! Where the demo plays: a repository of its own, a home of its own, and a folder of marker files by which the scripted
-//! agents say where they are. Whatever the machine's git was told has no say here.
+//! agents say where they are. Settings of this machine's git have no effect here.
 
 use std::process::Output;
 
@@ -64,7 +64,7 @@ impl Stage {
             stage.write(name, &text)?;
         }
         stage.git(&["init", "--quiet", "--template=", "--initial-branch=main", "."])?;
-        // In the repository itself, so that it holds for whoever looks around in it later.
+        // In the repository itself, so that it also holds for a person who uses the repository later.
         stage.git(&["config", "commit.gpgsign", "false"])?;
         stage.git(&["config", "core.autocrlf", "false"])?;
         stage.git(&["add", "--all"])?;
@@ -80,7 +80,7 @@ impl Stage {
         std::fs::write(&path, text).map_err(|error| Failure::io("write", &path, &error))
     }
 
-    /// The file of the switch PAUSE, as anybody may make one.
+    /// The file of the switch PAUSE, as any program may make one.
     pub fn touch_pause(&self, agent: Option<&str>, reason: &str) -> Result<(), Failure> {
         let path = self.store().switch_path(SwitchKind::Pause, agent);
         std::fs::write(&path, reason).map_err(|error| Failure::io("write", &path, &error))
@@ -97,7 +97,7 @@ impl Stage {
         std::fs::write(&path, "demo\n").map_err(|error| Failure::io("write", &path, &error))
     }
 
-    /// What coders were told about this task, from one session to the next.
+    /// The prompts of the coders of this task, one per session.
     pub fn prompts(&self, task: &str) -> Vec<String> {
         let machine = Machine::new(Store::address_in(&self.root), &self.root);
         let rounds = TaskId::new(task).map(|task| machine.rounds(&task)).unwrap_or_default();
@@ -173,7 +173,7 @@ impl Stage {
         Ok(self.store().read_log(board.journal.length)?)
     }
 
-    /// Checks out these trees one after the other in a place of that name where nobody works, and runs the tests of each
+    /// Checks out these trees one after the other in a directory of that name where no agent works, and runs the tests of each
     /// there, as the gate does.
     pub fn tests_of(&self, name: &str, trees: &[&str]) -> Result<Vec<Tested>, Failure> {
         let place = self.markers.join(name);
@@ -203,7 +203,7 @@ impl Stage {
     }
 }
 
-/// A program that sees nothing of what this machine's git and liza were told: a home and a temporary folder of its own, no
+/// A program that does not see the settings of this machine's git and liza: a home and a temporary folder of its own, no
 /// configuration outside of the repository, and a process group that can be ended as a whole.
 pub fn apart(program: Program, root: &Path, home: &Path, scratch: &Path) -> Program {
     program

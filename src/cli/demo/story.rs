@@ -8,7 +8,7 @@ use crate::supervise::{ChildAnswer, Event, Kind};
 
 #[derive(Debug, Default)]
 pub struct Story {
-    /// Everything that `liza run` told, in its order.
+    /// All events of `liza run`, in their order.
     pub events: Vec<Event>,
     /// The answer of `liza run`.
     pub answer: ChildAnswer<RunEnd>,
@@ -45,7 +45,7 @@ impl Story {
         self.answer.data.as_ref()?.report.as_deref()
     }
 
-    /// The most coders that were at work at the same moment, in the order of what was told.
+    /// The most coders that were at work at the same moment, in the order of the events.
     pub fn coders_at_once(&self) -> Vec<String> {
         let mut at_work: BTreeSet<String> = BTreeSet::new();
         let mut most = Vec::new();

@@ -42,9 +42,9 @@ impl Desk<'_> {
         if matches!(self.ctx.spec_text(goal, &goal.spec_ref), Ok(Some(text)) if text.of == GOAL_SPEC) {
             self.facts.block("spec", Block::none());
         } else {
-            let mend =
+            let remedy =
                 "write it, so that there is something to plan from, or `liza goal edit ID --spec goal`";
-            self.spec("the goal", Some(&goal.spec_ref), None, &mend.replace("ID", &goal.id));
+            self.spec("the goal", Some(&goal.spec_ref), None, &remedy.replace("ID", &goal.id));
         }
         let route = self.board.route().filter(|route| route.route == Way::Multi);
         self.facts.optional("multi", route.map(|route| Quoted::new(route.mode.as_str())).as_ref());

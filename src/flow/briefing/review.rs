@@ -39,8 +39,8 @@ impl Desk<'_> {
         self.facts.plain("review_commit", commit);
         self.facts.plain("round", &u64::from(task.review_cycles_total + 1));
         self.facts.block("task", sheet(task));
-        let mend = "put it there, or discuss the review";
-        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), mend);
+        let remedy = "put it there, or discuss the review";
+        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), remedy);
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
 

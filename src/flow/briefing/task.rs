@@ -16,8 +16,8 @@ impl Desk<'_> {
         self.facts.optional("planned_role", body.planned_role.as_ref());
         self.place(task, epoch)?;
         self.facts.block("task", sheet(task));
-        let mend = "put it there, or let the planner rescope the task";
-        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), mend);
+        let remedy = "put it there, or let the planner rescope the task";
+        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), remedy);
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
         self.past(task, epoch)?;

@@ -8,7 +8,7 @@
 
 use super::super::branches::contains;
 use super::super::recover::recover;
-use super::{Loaded, build, contributors, examine, files_of, listed, shown_path, told};
+use super::{Loaded, build, contributors, examine, failure_for, files_of, listed, shown_path};
 use crate::board::verb::TaskStatus;
 use crate::flow::gates::{Question, judge};
 use crate::flow::prelude::*;
@@ -71,7 +71,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     clean(&place, task)?;
     let applied = examine(ctx, &snapshot.board, bundle, &place.head, Some(task))?;
     if !applied.problems.is_empty() {
-        let failure = told(&loaded.path, &applied.problems);
+        let failure = failure_for(&loaded.path, &applied.problems);
         let fits_not = applied.problems.iter().all(|problem| problem.kind.is_conflict());
         // Only the agent that works on the task blocks it by this.
         return Err(if fits_not && holds { blocked(ctx, loaded, task, failure) } else { failure });

@@ -40,13 +40,13 @@ pub fn load(path: &Path) -> Result<Loaded> {
     let file = fs::File::open(path).map_err(|error| unreadable(&error))?;
     let mut bytes = Vec::new();
     file.take(LARGEST as u64 + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
-    let bundle = bundle::read(&bytes).map_err(|problems| told(path, &problems))?;
+    let bundle = bundle::read(&bytes).map_err(|problems| failure_for(path, &problems))?;
     let path = path.canonicalize().map_err(|error| unreadable(&error))?;
     Ok(Loaded { bundle, bytes, path })
 }
 
 /// The failure for these problems: exit 11 if the bundle is valid and only does not fit.
-pub fn told(path: &Path, problems: &[Problem]) -> Failure {
+pub fn failure_for(path: &Path, problems: &[Problem]) -> Failure {
     let fits_not = problems.iter().all(|problem| problem.kind.is_conflict());
     let first = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
     let more = match problems.len() {
@@ -184,7 +184,7 @@ fn build(
         && let Some(wanted) = bundle.result_tree.as_ref().filter(|wanted| **wanted != tree)
     {
         let what = format!("it gives the tree {tree}, but claims {wanted}");
-        return Err(told(Path::new(&bundle.metadata.id), &[Problem::new(Kind::Format, what)]));
+        return Err(failure_for(Path::new(&bundle.metadata.id), &[Problem::new(Kind::Format, what)]));
     }
     // The time is the bundle's own: repeating the call gives the same commit.
     let who = ctx.query()?.identity().at(bundle.metadata.timestamp.0);

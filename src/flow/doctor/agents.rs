@@ -23,7 +23,7 @@ pub fn tokens(scene: &Scene) -> Result<Vec<Finding>> {
                 "it has no effect, but looks valid",
                 "it goes to .liza/trash",
             )
-            .mended_by(move |ctx| {
+            .fixed_by(move |ctx| {
                 let kept = ctx.worktrees().discard(&path)?;
                 Ok(Some(format!("as {}", kept.display())))
             }),
@@ -64,7 +64,7 @@ pub fn pages(scene: &Scene) -> Result<Vec<Finding>> {
         let free =
             fs::symlink_metadata(dir.join(name)).map_or(true, |meta| meta.is_file() && meta.len() == 0);
         found.push(if free {
-            finding.mended_by(move |ctx| Ok(ctx.store.install_page(name, text).map(|()| None)?))
+            finding.fixed_by(move |ctx| Ok(ctx.store.install_page(name, text).map(|()| None)?))
         } else {
             Finding {
                 remedy: "move away what stands there, then run `liza doctor --fix`".to_owned(),

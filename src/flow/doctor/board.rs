@@ -24,7 +24,7 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
     if store.is_of_earlier_build() {
         let why = "no command can read or change the board until its journal is started again";
         let remedy = "the old journal is kept under .liza/edits, and a new one begins from this board with the record `refound_log`";
-        return Ok(vec![Finding::new("board.earlier_build", broken, why, remedy).mended_by(refound)]);
+        return Ok(vec![Finding::new("board.earlier_build", broken, why, remedy).fixed_by(refound)]);
     }
     let why = "no command can trust the board";
     Ok(vec![match store.rebuild_published() {
@@ -33,7 +33,7 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
             let remedy = format!(
                 "board, journal and archive of revision {revision} are restored from their copies below .git"
             );
-            Finding::new("board.broken", broken, why, remedy).mended_by(super::copies::restore_all)
+            Finding::new("board.broken", broken, why, remedy).fixed_by(super::copies::restore_all)
         }
         Err(error) => {
             let failure = Failure::from(error);
@@ -48,7 +48,7 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
                 "the board of revision {} is made again from image and log; the present file is kept under .liza/edits",
                 rebuilt.board.revision
             );
-            Finding::new("board.broken", broken, why, remedy).mended_by(move |ctx| {
+            Finding::new("board.broken", broken, why, remedy).fixed_by(move |ctx| {
                 let kept = ctx.store.restore(&rebuilt, LARGEST_STATE, &ctx.now)?;
                 Ok(kept.map(|kept| format!("as {}", kept.display())))
             })
@@ -65,11 +65,11 @@ fn unsettled_edit(scene: &Scene) -> Finding {
     match scene.ctx.store.judge_edit(&scene.ctx.now) {
         Ok(Judged::Adoptable(edit)) if edit.is_empty() => {
             finding("only layout or comments differ; a person's next command restores the layout".to_owned())
-                .mended_by(settle)
+                .fixed_by(settle)
         }
         Ok(Judged::Adoptable(edit)) => {
             finding(format!("a person's next command adopts it: {}", edit.summary().join(", ")))
-                .mended_by(settle)
+                .fixed_by(settle)
         }
         Ok(Judged::Refused(why)) => finding(format!(
             "a person's next command refuses it, keeps the file and sets PAUSE: {why}; fix that part of the file, or undo the edit (a person may edit {EDITABLE})"
@@ -100,7 +100,7 @@ pub fn pending_edits(scene: &Scene) -> Result<Vec<Finding>> {
         let remedy = "a person's next command applies or refuses it";
         let why =
             "what was typed into the file is not on the board; a command of an agent or a runner found it";
-        found.push(Finding::new("edit.pending", what, why, remedy).mended_by(settle));
+        found.push(Finding::new("edit.pending", what, why, remedy).fixed_by(settle));
     }
     for stray in scene.ctx.store.stray_edits(board) {
         let what = format!("{} was not set aside by liza, or is settled", stray.display());
@@ -112,7 +112,7 @@ pub fn pending_edits(scene: &Scene) -> Result<Vec<Finding>> {
                 "only what liza itself found in state.yaml counts as an edit",
                 remedy,
             )
-            .mended_by(|ctx| {
+            .fixed_by(|ctx| {
                 let board = ctx.store.read(&Needs::Nothing)?.board;
                 ctx.store.move_stray_edits(&board)?;
                 Ok(None)
@@ -140,12 +140,12 @@ pub fn log(scene: &Scene) -> Result<Vec<Finding>> {
     );
     if scene.ctx.store.witness_has_log_of(&snapshot.board) {
         let remedy = "log.yaml is restored from its copy below .git; what is left of the present one is kept under .liza/edits";
-        return Ok(vec![Finding::new(code, damage.what.clone(), why, remedy).mended_by(|ctx| {
+        return Ok(vec![Finding::new(code, damage.what.clone(), why, remedy).fixed_by(|ctx| {
             let kept = ctx.store.restore_log(&ctx.now)?;
             Ok(kept.map(|kept| format!("as {}", kept.display())))
         })]);
     }
-    Ok(vec![Finding::new(code, damage.what.clone(), why, remedy).mended_by(refound)])
+    Ok(vec![Finding::new(code, damage.what.clone(), why, remedy).fixed_by(refound)])
 }
 
 fn refound(ctx: &Context) -> Result<Option<String>> {

@@ -17,7 +17,7 @@ pub fn removed_board(ctx: &Context) -> Option<Finding> {
     let why = "no command can work without the board";
     let remedy =
         "board, journal and archive are restored; agents register again, because their tokens are gone";
-    Some(Finding::new("board.removed", what, why, remedy).mended_by(restore_all))
+    Some(Finding::new("board.removed", what, why, remedy).fixed_by(restore_all))
 }
 
 /// Restores board, journal and archive, and makes the other files of the board's directory.
@@ -37,7 +37,7 @@ pub fn ahead(scene: &Scene) -> Result<Vec<Finding>> {
     let remedy = format!(
         "revision {above} is restored from its copy below .git; the present board and journal are kept under .liza/edits"
     );
-    Ok(vec![Finding::new("board.put_back", what, why, remedy).mended_by(|ctx| Ok(Some(restore(ctx)?)))])
+    Ok(vec![Finding::new("board.put_back", what, why, remedy).fixed_by(|ctx| Ok(Some(restore(ctx)?)))])
 }
 
 /// Missing files of archived tasks.
@@ -53,7 +53,7 @@ pub fn lost_archived(scene: &Scene) -> Result<Vec<Finding>> {
     let what = format!(".liza/archive/{first}{more} is gone");
     let why = "what depends on an archived task, reports and metrics need its file";
     Ok(vec![
-        Finding::new("archive.lost", what, why, "the file is restored from its copy below .git").mended_by(
+        Finding::new("archive.lost", what, why, "the file is restored from its copy below .git").fixed_by(
             |ctx| Ok(Some(format!("{} restored", plural(ctx.store.restore_lost_archived()?, "file")))),
         ),
     ])
@@ -66,11 +66,9 @@ pub fn lost_spec_texts(scene: &Scene) -> Result<Vec<Finding>> {
     let more = if lost.len() > 1 { format!(" and {} more", lost.len() - 1) } else { String::new() };
     let what = format!(".liza/spec_texts/{first}{more} is gone or changed");
     let why = "agents are shown the text of a spec as it was when their task was planned";
-    Ok(vec![
-        Finding::new("specs.lost", what, why, "the text is restored from its copy below .git").mended_by(
-            |ctx| Ok(Some(format!("{} restored", plural(ctx.store.restore_lost_spec_texts()?, "text")))),
-        ),
-    ])
+    Ok(vec![Finding::new("specs.lost", what, why, "the text is restored from its copy below .git").fixed_by(
+        |ctx| Ok(Some(format!("{} restored", plural(ctx.store.restore_lost_spec_texts()?, "text")))),
+    )])
 }
 
 /// Results that tasks stand on and whose files are gone.
@@ -82,7 +80,7 @@ pub fn lost_results(scene: &Scene) -> Result<Vec<Finding>> {
     let what = format!(".liza/results/{task}.{}.json{more} is gone or changed", result.epoch);
     let why = "a task stands on it, and the prompts of tasks that depend on it show it";
     Ok(vec![
-        Finding::new("results.lost", what, why, "the result is restored from its copy below .git").mended_by(
+        Finding::new("results.lost", what, why, "the result is restored from its copy below .git").fixed_by(
             |ctx| {
                 let board = ctx.read(&Needs::Nothing)?.board;
                 Ok(Some(format!("{} restored", plural(ctx.store.restore_lost_results(&board)?, "result"))))

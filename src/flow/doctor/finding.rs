@@ -3,7 +3,7 @@
 use crate::flow::prelude::*;
 
 /// Fixes one problem; returns a remark beyond the remedy.
-type Mend = Box<dyn FnOnce(&Context) -> Result<Option<String>>>;
+type Fix = Box<dyn FnOnce(&Context) -> Result<Option<String>>>;
 
 #[derive(Serialize)]
 pub struct Finding {
@@ -16,7 +16,7 @@ pub struct Finding {
     pub fixable: bool,
     pub fixed: bool,
     #[serde(skip)]
-    pub(super) mend: Option<Mend>,
+    pub(super) fix: Option<Fix>,
 }
 
 impl Finding {
@@ -34,17 +34,14 @@ impl Finding {
             remedy: remedy.into(),
             fixable: false,
             fixed: false,
-            mend: None,
+            fix: None,
         }
     }
 
     /// A problem that `--fix` fixes, as the remedy says.
-    pub(super) fn mended_by(
-        mut self,
-        mend: impl FnOnce(&Context) -> Result<Option<String>> + 'static,
-    ) -> Self {
+    pub(super) fn fixed_by(mut self, fix: impl FnOnce(&Context) -> Result<Option<String>> + 'static) -> Self {
         self.fixable = true;
-        self.mend = Some(Box::new(mend));
+        self.fix = Some(Box::new(fix));
         self
     }
 
@@ -66,8 +63,8 @@ impl Finding {
 
     /// A failed fix leaves the finding in place and says why.
     pub(super) fn treat(&mut self, ctx: &Context) {
-        let Some(mend) = self.mend.take() else { return };
-        match mend(ctx) {
+        let Some(fix) = self.fix.take() else { return };
+        match fix(ctx) {
             Ok(remark) => {
                 self.fixed = true;
                 if let Some(remark) = remark {

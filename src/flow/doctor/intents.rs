@@ -17,7 +17,7 @@ pub fn left_half_done(scene: &Scene) -> Result<Vec<Finding>> {
             "the task waits until that work is finished or undone",
             "finished if its effect is there, undone if not",
         )
-        .mended_by(move |ctx| {
+        .fixed_by(move |ctx| {
             // One call finishes them all; later findings find theirs done.
             recover::recover(ctx)?;
             let open = ctx.store.read(&Needs::Nothing)?.board.intent(id).is_some();

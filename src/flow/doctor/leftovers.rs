@@ -1,8 +1,8 @@
 //! What a killed command may leave behind: files it was about to rename into place, and scratch directories.
 
 use super::{Finding, Scene};
-use crate::flow::accounts::GATES;
 use crate::flow::oversight;
+use crate::flow::ownership::GATES;
 use crate::flow::prelude::*;
 
 /// Gate worktrees and trash entries that were only partly deleted.
@@ -21,7 +21,7 @@ pub fn not_emptied(scene: &Scene) -> Result<Vec<Finding>> {
                 "gates run in another worktree, and this one takes disk space",
                 "it is deleted: it holds only what gates and tests left",
             )
-            .mended_by(move |ctx| {
+            .fixed_by(move |ctx| {
                 let deleted = host::place::Place::at(ctx.root(), &path).and_then(|place| place.delete());
                 deleted.map(|()| None).map_err(|error| Failure::io("delete", &path, &error))
             })
@@ -35,7 +35,7 @@ pub fn not_emptied(scene: &Scene) -> Result<Vec<Finding>> {
             "it takes disk space",
             "its deletion is finished: a person or a rule wanted it gone",
         )
-        .mended_by(|ctx| Ok(ctx.machine.finish_deletions().map(|()| None)?))
+        .fixed_by(|ctx| Ok(ctx.machine.finish_deletions().map(|()| None)?))
     }));
     Ok(found)
 }
@@ -66,7 +66,7 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
             "no process will use it; it only takes disk space",
             "it is removed: no command reads it",
         )
-        .mended_by(move |_| {
+        .fixed_by(move |_| {
             let above = path.parent().unwrap_or(&path);
             let removed = host::place::Place::at(above, &path).and_then(|place| place.delete());
             removed.map(|()| None).map_err(|error| Failure::io("remove", &path, &error))

@@ -33,7 +33,7 @@ pub fn of_git(scene: &Scene) -> Result<Vec<Finding>> {
             ),
             Holder::Free if lock.age.is_some_and(|age| age >= CERTAIN) && !under_way => {
                 Finding::new("lock.dead", format!("{what}, left by a process that is gone"), WHY, "it goes to .liza/trash")
-                    .mended_by(move |ctx| discard(ctx, &lock))
+                    .fixed_by(move |ctx| discard(ctx, &lock))
             }
             Holder::Free | Holder::Unknown => Finding::new(
                 "lock.unclear",
@@ -122,7 +122,7 @@ fn own_lock(scene: &Scene, why: &str) -> Option<Finding> {
             "commands that held it and commands that make a new one do not exclude each other, and a rolled-back board would not be noticed",
             "it is made again, with the last published revision",
         )
-        .mended_by(renewed),
+        .fixed_by(renewed),
         LockState::NotAFile => Finding::new(
             "lock.foreign",
             format!("{} is not a file{}: another program's lock", path.display(), holder_text(pid_in(&path.join("pid")))),
@@ -135,6 +135,6 @@ fn own_lock(scene: &Scene, why: &str) -> Option<Finding> {
             why,
             "it is rewritten under its own lock; the former text is kept under .liza/edits",
         )
-        .mended_by(renewed),
+        .fixed_by(renewed),
     })
 }

@@ -22,7 +22,7 @@ mod worktrees;
 
 use std::cell::OnceCell;
 
-use crate::flow::accounts::{self, ArchivedTask};
+use crate::flow::ownership::{self, ArchivedTask};
 use crate::flow::prelude::*;
 use crate::store::Snapshot;
 use crate::store::refound::LogDamage;
@@ -55,7 +55,7 @@ impl<'c> Scene<'c> {
 
     /// Every archived task, read once.
     fn archive(&self) -> &Result<Vec<ArchivedTask>> {
-        self.archive.get_or_init(|| accounts::archive(self.ctx))
+        self.archive.get_or_init(|| ownership::archive(self.ctx))
     }
 
     /// What is wrong with the log of this board.

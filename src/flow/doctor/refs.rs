@@ -1,7 +1,7 @@
 //! Refs in liza's namespace that belong to no task. Never deleted: they may be the only name of a person's work.
 
 use super::{Finding, Scene};
-use crate::flow::accounts::{Accounts, OUR_REFS, TASK_BRANCHES};
+use crate::flow::ownership::{KnownOwners, OUR_REFS, TASK_BRANCHES};
 use crate::flow::prelude::*;
 use crate::flow::verify::strange_refs;
 use crate::git::refs as git_refs;
@@ -25,7 +25,7 @@ pub fn not_plain(scene: &Scene) -> Result<Vec<Finding>> {
     };
     let remedy =
         format!("make it a plain ref again, at {head}, where liza left it; `{target}` stays as it is");
-    Ok(vec![Finding::new("ref.symbolic", what, why, remedy).mended_by(move |ctx| {
+    Ok(vec![Finding::new("ref.symbolic", what, why, remedy).fixed_by(move |ctx| {
         git_refs::make_plain(&ctx.repo, &refname, &head)?;
         Ok(None)
     })])
@@ -42,11 +42,11 @@ pub fn broken(scene: &Scene) -> Result<Vec<Finding>> {
         let what = format!("`{refname}` leads to {at}, of which objects are missing");
         let why = "`git gc` fails as long as it is there";
         let remedy = "remove the ref: what it kept is gone already";
-        let mend = move |ctx: &Context| {
+        let fix = move |ctx: &Context| {
             git_refs::delete_if_at(&ctx.repo, &refname, &at)?;
             Ok(None)
         };
-        found.push(Finding::new("ref.broken", what, why, remedy).mended_by(mend));
+        found.push(Finding::new("ref.broken", what, why, remedy).fixed_by(fix));
     }
     Ok(found)
 }
@@ -54,7 +54,7 @@ pub fn broken(scene: &Scene) -> Result<Vec<Finding>> {
 pub fn unaccounted(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let archive = scene.archive().as_ref().map_err(Clone::clone)?;
-    let known = Accounts::of(board, archive);
+    let known = KnownOwners::of(board, archive);
     let found = strange_refs(scene.ctx, &known)?.into_iter().map(|name| {
         let short = name.strip_prefix("refs/heads/").unwrap_or(&name);
         let (code, why, yours) = if name.starts_with(TASK_BRANCHES) {

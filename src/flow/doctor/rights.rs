@@ -37,7 +37,7 @@ pub fn permissions(scene: &Scene) -> Result<Vec<Finding>> {
                 WHY,
                 format!("its mode becomes {wanted:04o}"),
             )
-            .mended_by(move |_| {
+            .fixed_by(move |_| {
                 fs::set_permissions(&path, fs::Permissions::from_mode(wanted))
                     .map(|()| None)
                     .map_err(|error| Failure::io("change the mode of", &path, &error))

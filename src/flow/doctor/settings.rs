@@ -53,7 +53,7 @@ pub fn accepted(scene: &Scene) -> Result<Vec<Finding>> {
         let what = "no settings of git were accepted on this board";
         let remedy = "the settings as they are now are accepted; `liza doctor --accept-git --dry-run` shows them first";
         let never = Finding::new("git.never_accepted", what, why, remedy);
-        return Ok(vec![never.mended_by(|ctx| crate::flow::git_settings::accept(ctx).map(|_| None))]);
+        return Ok(vec![never.fixed_by(|ctx| crate::flow::git_settings::accept(ctx).map(|_| None))]);
     }
     let changed = crate::flow::git_settings::changed(scene.ctx, board)?;
     Ok(changed.into_iter().map(|name| finding(format!("{name} has changed since it was accepted"))).collect())
@@ -150,7 +150,7 @@ pub fn excludes(scene: &Scene) -> Result<Vec<Finding>> {
                 "`git add` would add the board or the worktrees",
                 "the lines are added again",
             )
-            .mended_by(|ctx| init::exclude(ctx).map(|()| None)),
+            .fixed_by(|ctx| init::exclude(ctx).map(|()| None)),
         );
     }
     let ours = [".liza", ".worktrees"];

@@ -1,7 +1,7 @@
 //! Worktrees that are incomplete, gone, or not what they should be.
 
 use super::{Finding, Scene};
-use crate::flow::accounts::{self, Accounts, MERGES, Place};
+use crate::flow::ownership::{self, KnownOwners, MERGES, Place};
 use crate::flow::prelude::*;
 
 /// Runs an action on liza's worktrees under their lock.
@@ -25,7 +25,7 @@ pub fn half_made(scene: &Scene) -> Result<Vec<Finding>> {
         let what = format!("the worktree record {} is incomplete", record.name);
         found.push(if worktrees.is_ours(&record) {
             let name = record.name.clone();
-            Finding::new("worktree.half_made", what, why, "it goes to .liza/trash").mended_by(move |ctx| {
+            Finding::new("worktree.half_made", what, why, "it goes to .liza/trash").fixed_by(move |ctx| {
                 // One call heals them all; later findings find theirs healed.
                 with_worktrees(ctx, |worktrees| Ok(worktrees.heal()?))?;
                 let left = checkouts::list(&ctx.repo)?;
@@ -77,7 +77,7 @@ pub fn moved(scene: &Scene) -> Result<Vec<Finding>> {
             "git does not find one from the other, so no work can continue there",
             "record and worktree name each other again; what is in the directory stays as it is",
         )
-        .mended_by(move |ctx| {
+        .fixed_by(move |ctx| {
             with_worktrees(ctx, |worktrees| Ok(worktrees.relink(&record, &now)?))?;
             checkouts::check_sound(&ctx.repo, &now)
                 .map(|()| None)
@@ -118,22 +118,22 @@ pub fn of_tasks(scene: &Scene) -> Result<Vec<Finding>> {
 /// What a task without its worktree needs next, by its status.
 fn way_on(task: &Task, branch: &str) -> String {
     let id = &task.id;
-    let anew = format!("a new worktree starts at the branch `{branch}`");
+    let again = format!("a new worktree starts at the branch `{branch}`");
     match task.status {
-        Status::Working => format!("`liza task release {id}`, then claim it again: {anew}"),
+        Status::Working => format!("`liza task release {id}`, then claim it again: {again}"),
         Status::ReadyForReview if task.stands_on_result() => {
-            format!("`liza result accept {id}` goes on without it; if it is rejected, {anew}")
+            format!("`liza result accept {id}` goes on without it; if it is rejected, {again}")
         }
         Status::ReadyForReview => format!(
-            "`liza review claim {id}` works without it: a review has its own checkout; if it is rejected, {anew}"
+            "`liza review claim {id}` works without it: a review has its own checkout; if it is rejected, {again}"
         ),
         Status::Approved => {
             format!("`liza merge {id}` works without it: a merge needs no worktree of the task")
         }
         Status::Blocked => {
-            format!("`liza task unblock {id} --answer …`; then {anew} at the next claim")
+            format!("`liza task unblock {id} --answer …`; then {again} at the next claim")
         }
-        _ => format!("`liza task claim {id}`: {anew}"),
+        _ => format!("`liza task claim {id}`: {again}"),
     }
 }
 
@@ -154,7 +154,7 @@ fn lost_git_file(ctx: &Context, path: &Path, what: &str) -> Result<Option<Findin
         "git would answer for the main checkout from there, so nothing can be submitted",
         "its `.git` file is written again from git's own record; what is in the directory stays as it is",
     );
-    Ok(Some(finding.mended_by(move |ctx| {
+    Ok(Some(finding.fixed_by(move |ctx| {
         with_worktrees(ctx, |worktrees| Ok(worktrees.reconnect(&path)?))?;
         checkouts::check_sound(&ctx.repo, &path)
             .map(|()| None)
@@ -168,7 +168,7 @@ pub fn without_owner(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let ctx = scene.ctx;
     let archive = scene.archive().as_ref().map_err(Clone::clone)?;
-    let known = Accounts::of(board, archive);
+    let known = KnownOwners::of(board, archive);
     let current: Vec<PathBuf> = board
         .tasks
         .iter()
@@ -177,7 +177,7 @@ pub fn without_owner(scene: &Scene) -> Result<Vec<Finding>> {
         .collect();
     let merging = board.rest.intents.iter().any(|intent| ctx.machine.works_on_intents(&intent.owner));
     let mut found = Vec::new();
-    for place in accounts::places(ctx)? {
+    for place in ownership::places(ctx)? {
         let half_made = place.record.as_ref().is_some_and(checkouts::Checkout::is_half_made);
         // The present worktree of a task is examined above, and so are incomplete records. A worktree of the user's
         // own is left alone.
@@ -216,7 +216,7 @@ fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding> {
         ));
     }
     let path = place.path.clone();
-    Ok(finding("the record goes to .liza/trash; its branch stays").mended_by(move |ctx| to_trash(ctx, &path)))
+    Ok(finding("the record goes to .liza/trash; its branch stays").fixed_by(move |ctx| to_trash(ctx, &path)))
 }
 
 /// Whether the commit of a detached record has another name.
@@ -235,7 +235,7 @@ fn ownerless(ctx: &Context, place: Place, shown: &str, left_by_merge: bool) -> F
     match unique_content(ctx, &place.path) {
         None => {
             let path = place.path;
-            Finding::new(code, what, why, "it holds no unique content, so it goes to .liza/trash").mended_by(
+            Finding::new(code, what, why, "it holds no unique content, so it goes to .liza/trash").fixed_by(
                 move |ctx| match unique_content(ctx, &path) {
                     None => to_trash(ctx, &path),
                     Some(held) => Err(failure!(ErrorCode::GitWorktree, "it holds {held} now")),

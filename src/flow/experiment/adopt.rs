@@ -1,5 +1,5 @@
 //! A run becomes the work of a task: claimed, announced from its plan, applied as a bundle, then reviewed and merged like any
-//! other. Whoever adopts it is the task's implementer, and so are the run's coder and reviewer; where the change came from
+//! other. The person or agent that adopts it is the task's implementer, and so are the run's coder and reviewer; where the change came from
 //! stands in the commit's trailers.
 
 use super::{Kept, Lab};

@@ -8,7 +8,7 @@ use crate::flow::prelude::*;
 use crate::flow::shell::{self, Done, Job, by_shell, execute};
 use crate::policy::gate::GateCommand;
 
-/// What a command is told about its run.
+/// What a command gets to know about its run.
 pub struct Asked<'a> {
     pub command: &'a GateCommand,
     pub worktree: &'a Path,

@@ -114,7 +114,7 @@ impl Run<'_> {
         }
         let first = self.summary.phase == START;
         phase.clone_into(&mut self.summary.phase);
-        // After a loss of power a run is at least known; where it was then matters to nobody.
+        // After a loss of power the run itself is known; its phase is not needed.
         if first {
             self.write_summary()?
         } else {

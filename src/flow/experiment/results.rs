@@ -28,7 +28,7 @@ pub fn copied(
         return Err(format!("the sweep wrote no `{results}`{}", beside(&path)));
     };
     if before.0.as_ref().is_some_and(|before| now.is_untouched_since(before)) {
-        return Err(format!("`{results}` was there before the sweep, and the sweep did not write it anew"));
+        return Err(format!("`{results}` was there before the sweep, and the sweep did not write it again"));
     }
     if !leads_inside(worktree, Path::new(results)) {
         return Err(format!("`{results}` leads out of the worktree"));

@@ -29,7 +29,7 @@ pub struct Options {
     pub parallel: u32,
     pub keep_worktrees: bool,
     pub base_on_working_tree: bool,
-    /// What one process of several at once is told by the one that started it.
+    /// What a parallel process gets from the process that started it.
     pub given: Option<(u32, CommitId)>,
     /// Where the ideas came from, for the processes that are started.
     pub source: PathBuf,
@@ -151,7 +151,7 @@ enum Heard {
     Progress(Progress),
     Ended {
         slot: u32,
-        /// The run it told about.
+        /// The run it reported.
         run_id: Option<String>,
         run: Option<Box<Summary>>,
         /// What it said went wrong.
@@ -174,7 +174,7 @@ fn several(
     let mut ended = Vec::new();
     let mut forwarded = false;
     let mut left = VecDeque::new();
-    let told =
+    let report =
         |idea: &Idea, what: String| tell(Progress { run_id: String::new(), idea: idea.id.clone(), what });
     loop {
         let stopped = interruption::signal().is_some();
@@ -188,7 +188,7 @@ fn several(
             match start(options, &idea, slot, base, keep, &sender) {
                 Ok(child) => drop(working.insert(slot, (idea, child))),
                 Err(failure) => {
-                    told(&idea, failure.message);
+                    report(&idea, failure.message);
                     left.push_back(idea);
                 }
             }
@@ -210,7 +210,7 @@ fn several(
                 match run.map(|run| *run).or_else(|| found().map(|kept| kept.summary)) {
                     Some(run) => ended.push(run),
                     None => {
-                        told(
+                        report(
                             &idea,
                             why.unwrap_or_else(|| "its process ended before the run began".to_owned()),
                         );
@@ -264,7 +264,7 @@ fn start(
     }
 }
 
-/// Tries one idea. Whatever goes wrong before its directory is there is told as its end.
+/// Tries one idea. A failure before its directory exists is reported as the end of the idea.
 fn one(
     lab: &Lab,
     idea: &Idea,

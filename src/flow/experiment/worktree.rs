@@ -9,7 +9,7 @@ use crate::git::content::{self, snapshot};
 use crate::git::tree::{Entry, differences};
 use crate::host::place::Place;
 
-pub use crate::flow::accounts::EXPERIMENT_REFS as REFS;
+pub use crate::flow::ownership::EXPERIMENT_REFS as REFS;
 
 /// Holds off others who make or remove worktrees: the board's own lock, or that of all experiments where there is no board.
 fn locked<T>(lab: &Lab, act: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -120,7 +120,7 @@ pub fn diff(lab: &Lab, base: &CommitId, commit: &CommitId) -> Result<Vec<u8>> {
     Ok(git.args([base.as_str(), commit.as_str()]).run()?)
 }
 
-/// Every file of a worktree with what the kernel knows of it: who writes to one changes its time of change, which nobody can set.
+/// Every file of a worktree with what the kernel knows of it: a write changes the file's change time, which no program can set.
 pub type Listing = BTreeMap<PathBuf, (u64, u64, i64, i64)>;
 
 /// More files are not listed.

@@ -1,8 +1,8 @@
 //! Where gates run: private worktrees `.worktrees/.gates/1`, `2`, …, each used by one process at a time and reused.
 
 use super::seen::{self, Snapshot};
-use crate::flow::accounts::GATES;
 use crate::flow::interruption::as_usual;
+use crate::flow::ownership::GATES;
 use crate::flow::prelude::*;
 use crate::flow::shell;
 use crate::git::private::{self, Entry, Private};

@@ -38,7 +38,7 @@ pub fn not_foreign(ctx: &Context) -> Result<()> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let Some(evidence) = integration_was_moved(ctx, &board)? else { return Ok(()) };
     let Some(head) = &evidence.to else { return Ok(()) };
-    ctx.narrate(format!("{}; liza runs its gates first", evidence.told()));
+    ctx.narrate(format!("{}; liza runs its gates first", evidence.message()));
     let report = judge(ctx, &Question::new(Moment::Merge, head))?;
     if report.lacking().is_some_and(|(_, why)| why == Lacking::Failed) {
         return Err(red_head(ctx, &report));

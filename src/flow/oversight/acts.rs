@@ -121,7 +121,7 @@ fn becomes_of_it(word: &Word) -> String {
         }
         Some(task) => format!(
             "Its work is kept and {task} becomes BLOCKED, with questions: `liza task show {task}`, then \
-             `liza task unblock {task} --answer …`, or cut it anew with `liza task rescope {task} …`."
+             `liza task unblock {task} --answer …`, or split or replan it with `liza task rescope {task} …`."
         ),
         None => "Its session is ended.".to_owned(),
     }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use anyhow::{Result, anyhow, bail};
 
 use super::story::{Move, Story};
-use crate::flow::accounts::ArchivedTask;
 use crate::flow::moved;
+use crate::flow::ownership::ArchivedTask;
 use crate::flow::prelude::*;
 
 /// Checks that the branch moved only as recorded: by liza's merges, and by advances that a person asked for.
@@ -19,7 +19,7 @@ pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String> 
         bail!("the log does not say where it began");
     };
     let explain = |from: &CommitId, to: Option<CommitId>| match moved::evidence(ctx, branch, from, to) {
-        Ok(evidence) => (evidence.told(), evidence.remedy()),
+        Ok(evidence) => (evidence.message(), evidence.remedy()),
         Err(failure) => (failure.message, accepting(branch)),
     };
     let mut merges = 0;
@@ -116,7 +116,7 @@ pub fn merged_work(
         task.status == Status::Merged && !task.merge.as_ref().is_some_and(|merge| merge.nothing)
     };
     let archived = archive.iter().filter(landed).map(|task| {
-        let commit = |landed: &Option<crate::flow::accounts::Landed>| {
+        let commit = |landed: &Option<crate::flow::ownership::Landed>| {
             landed.as_ref().and_then(|landed| landed.commit.clone())
         };
         (&task.id, commit(&task.merge), commit(&task.approval))

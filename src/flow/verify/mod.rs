@@ -6,8 +6,8 @@ mod story;
 
 use anyhow::{Result, anyhow, bail};
 
-use super::accounts::{self, Accounts, ArchivedTask, OUR_REFS, TASK_BRANCHES};
 use super::moved;
+use super::ownership::{self, ArchivedTask, KnownOwners, OUR_REFS, TASK_BRANCHES};
 use crate::board::state::JournalMark;
 use crate::flow::prelude::*;
 use crate::store::Snapshot;
@@ -37,7 +37,7 @@ impl Check {
 
 /// All checks, in order; the first failure is the first broken link.
 pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
-    consistently(ctx, |snapshot| verify_board(ctx, snapshot, &accounts::archive(ctx)))
+    consistently(ctx, |snapshot| verify_board(ctx, snapshot, &ownership::archive(ctx)))
 }
 
 fn consistently(ctx: &Context, look: impl Fn(&Snapshot) -> Vec<Check>) -> Result<Vec<Check>, Failure> {
@@ -97,7 +97,7 @@ pub fn verify_board(
     add("merged work", history::merged_work(ctx, board, archived, start.as_ref()));
     add("integration", integration(ctx, board, records.as_deref()));
     add("branches", branches(ctx, board));
-    let known = Accounts::of(board, archived);
+    let known = KnownOwners::of(board, archived);
     add("refs", none_strange(strange_refs(ctx, &known), "refs"));
     add("worktrees", none_strange(strange_worktrees(ctx, &known), "worktrees"));
     checks
@@ -110,7 +110,7 @@ fn pinned_specs(ctx: &Context, board: &Board) -> Result<String> {
         let Some(pin) = &task.body().spec else { continue };
         if hashes.insert(&pin.hash) && ctx.store.spec_text(&pin.hash).is_none() {
             return Err(anyhow!(
-                "the text of the spec {} that task {} is pinned to is gone (`liza spec-change --spec {} …` pins it anew)",
+                "the text of the spec {} that task {} is pinned to is gone (`liza spec-change --spec {} …` pins it again)",
                 pin.of,
                 task.id,
                 pin.of
@@ -275,7 +275,7 @@ fn integration(ctx: &Context, board: &Board, records: Option<&[Record]>) -> Resu
     }
     match moved::integration_was_moved(ctx, board)? {
         None => Ok(format!("`{}` is where liza put it", board.config().integration_branch)),
-        Some(evidence) => bail!(evidence.told()),
+        Some(evidence) => bail!(evidence.message()),
     }
 }
 
@@ -301,7 +301,7 @@ fn branches(ctx: &Context, board: &Board) -> Result<String> {
 }
 
 /// Refs in liza's namespace that belong to nothing on the board, in the archive or in progress.
-pub fn strange_refs(ctx: &Context, known: &Accounts) -> Result<Vec<String>, Failure> {
+pub fn strange_refs(ctx: &Context, known: &KnownOwners) -> Result<Vec<String>, Failure> {
     let query = ctx.query()?;
     let mut all = query.refs_below(TASK_BRANCHES)?;
     let ours = query.refs_below(OUR_REFS)?;
@@ -312,8 +312,8 @@ pub fn strange_refs(ctx: &Context, known: &Accounts) -> Result<Vec<String>, Fail
 
 /// The same for worktrees. An incomplete record is left by a crash and does not count; one without liza's mark
 /// belongs to a worktree of the user's.
-pub fn strange_worktrees(ctx: &Context, known: &Accounts) -> Result<Vec<String>, Failure> {
-    let places = accounts::places(ctx)?;
+pub fn strange_worktrees(ctx: &Context, known: &KnownOwners) -> Result<Vec<String>, Failure> {
+    let places = ownership::places(ctx)?;
     let strange = places.into_iter().filter(|place| {
         let half_made = place.record.as_ref().is_some_and(crate::git::Checkout::is_half_made);
         !half_made && !place.is_unmarked() && !known.knows_worktree(&place.name)

@@ -1,5 +1,5 @@
-//! Agents that get nowhere: what their runners saw of them is judged, and something is done about it. One transition is
-//! one act; whatever else goes with it is made up for by whoever looks next.
+//! Agents that make no progress: judges what their runners observed, and acts on it. One transition is one act; if the
+//! process dies after it, the next process that looks does the rest.
 
 use super::super::prelude::*;
 use super::Looked;
@@ -21,9 +21,9 @@ pub struct Agents {
     /// What was seen of each agent at the last look.
     seen: BTreeMap<AgentId, FileIdentity>,
     person: Person,
-    /// Interventions of which a person was told, as far as that was asked.
-    told: BTreeSet<String>,
-    /// Up to here all that a person should hear of was told.
+    /// Interventions that were reported to a person, if they need one.
+    reported: BTreeSet<String>,
+    /// Up to here all that a person should hear of was reported.
     told_at: Option<u64>,
 }
 
@@ -42,7 +42,7 @@ impl Agents {
         }
         self.due = Some(now + every);
         looked.again_in = Some(every);
-        // Nobody goes in circles who is told to stand still.
+        // A paused agent does not loop.
         if ctx.store.switches().map_or(true, |switches| switches.global().is_some()) {
             return looked;
         }
@@ -69,7 +69,7 @@ impl Agents {
         looked
     }
 
-    /// A mistake in liza.yaml stops nobody from looking: what it last said well still holds.
+    /// If liza.yaml has a mistake, its last valid settings still apply.
     fn read_config(&mut self, ctx: &Context, looked: &mut Looked) {
         let now = FileIdentity::at(&ctx.root().join("liza.yaml")).ok();
         if self.config_seen.as_ref() == Some(&now) {
@@ -107,11 +107,11 @@ impl Agents {
                 looked.questions.extend(word.question.clone());
                 if let Some(record) = ordered.record.filter(|_| needs_person(word.action, &word.role)) {
                     crash::point("overseer.ordered");
-                    let told = self.tell(ctx, &record, word.question.as_deref().unwrap_or_default());
-                    looked.troubles.extend(told.err());
+                    let sent = self.tell(ctx, &record, word.question.as_deref().unwrap_or_default());
+                    looked.troubles.extend(sent.err());
                 }
             }
-            // Somebody else was faster, or the claim has ended meanwhile: there is nothing left to do.
+            // Another process was faster, or the claim has ended meanwhile: there is nothing left to do.
             Err(failure) if matches!(failure.code.class(), Class::Refused | Class::Stale) => {}
             Err(failure) => looked.troubles.push(format!(
                 "nothing could be done about {agent} ({}): {}",
@@ -146,7 +146,7 @@ impl Agents {
         }
     }
 
-    /// What is on record and of which nobody was told, because whoever put it there died.
+    /// Reports interventions whose process died after recording them and before reporting them.
     fn tell_persons(&mut self, ctx: &Context, board: &Board, looked: &mut Looked) {
         if self.told_at == Some(board.revision) {
             return;
@@ -157,12 +157,12 @@ impl Agents {
             let current =
                 agent.is_some_and(|agent| agent.is_active() && agent.incarnation == one.incarnation);
             let role = agent.and_then(|agent| agent.roles.first().cloned()).unwrap_or_else(Role::coder);
-            if !current || !needs_person(one.action, &role) || self.told.contains(&one.id) {
+            if !current || !needs_person(one.action, &role) || self.reported.contains(&one.id) {
                 continue;
             }
             let question = Question::of_record(one, &self.config.overseer).text();
             if ctx.store.was_alerted(&Alert::of_intervention(one, &question).key) {
-                self.told.insert(one.id.clone());
+                self.reported.insert(one.id.clone());
                 continue;
             }
             if let Err(trouble) = self.tell(ctx, one, &question) {
@@ -184,12 +184,12 @@ impl Agents {
         });
         let command = self.config.watch.notify.as_deref();
         self.person.tell(ctx, &alert, waiting.as_deref(), command)?;
-        self.told.insert(id.clone());
+        self.reported.insert(id.clone());
         Ok(())
     }
 }
 
-/// A question is for a person, and so is a planner that was halted: nobody else plans.
+/// A question is for a person, and so is a halted planner: no other agent plans.
 fn needs_person(action: Action, role: &Role) -> bool {
     action == Action::Escalate || action == Action::Halt && role == &Role::planner()
 }

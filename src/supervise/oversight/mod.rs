@@ -8,7 +8,7 @@ mod sprint;
 
 use super::prelude::*;
 
-/// What one look came to, for whoever shows it.
+/// The result of one look, for the run or watcher that shows it.
 #[derive(Debug, Default)]
 pub struct Looked {
     /// What was done, a line each.

@@ -1,9 +1,9 @@
-//! Telling a person: a file that waits, a line among the alerts, and the command that people have told of alerts.
+//! Reports to a person: the file `.liza/ESCALATION`, a line in the alerts, and the command `watch.notify`.
 
-use super::super::notifier::{Notifier, Told};
+use super::super::notifier::{Notifier, TimedAlert};
 use super::super::prelude::*;
 
-/// What a command that is told may hold up the end of this process for.
+/// How long `watch.notify` may delay the end of this process.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 pub struct Person {
@@ -20,8 +20,8 @@ impl Default for Person {
 }
 
 impl Person {
-    /// Tells it, whoever listens. `waiting` is what a person finds in `.liza/ESCALATION`, if it is to wait there. The line
-    /// among the alerts comes last: whoever dies before it tells again rather than never.
+    /// Reports an alert. `waiting` is the text for `.liza/ESCALATION`, if there is to be one. The line in the alerts comes
+    /// last: a process that dies before it makes liza report twice rather than never.
     pub fn tell(
         &mut self,
         ctx: &Context,
@@ -32,7 +32,7 @@ impl Person {
         if let Some(text) = waiting {
             ctx.store.escalate(text).map_err(|error| error.to_string())?;
         }
-        let told = Told { time: ctx.now.wall, alert: alert.clone() };
+        let timed = TimedAlert { time: ctx.now.wall, alert: alert.clone() };
         if let Some(command) = command {
             let notifier = self.notifier.get_or_insert_with(|| {
                 let trouble = self.trouble.clone();
@@ -40,12 +40,12 @@ impl Person {
                     let _ = trouble.send(text);
                 })
             });
-            notifier.tell(command, &told)?;
+            notifier.tell(command, &timed)?;
         }
-        ctx.store.append_alert(&to_json_line(&told)).map_err(|error| error.to_string())
+        ctx.store.append_alert(&to_json_line(&timed)).map_err(|error| error.to_string())
     }
 
-    /// What went wrong with telling since this was last asked.
+    /// Failures to report since the last call.
     pub fn troubles(&self) -> Vec<String> {
         self.troubles.try_iter().collect()
     }

@@ -20,7 +20,7 @@ impl SprintEnd {
         if self.seen.is_none_or(|(seen, _)| seen != revision) {
             match ctx.read(&Needs::Nothing) {
                 Ok(snapshot) => self.seen = Some((revision, sprint::due(&snapshot.board))),
-                // Whoever shows the board says what is wrong with it.
+                // The command that shows the board reports what is wrong with it.
                 Err(_) => return looked,
             }
         }

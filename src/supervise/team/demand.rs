@@ -3,7 +3,7 @@
 
 use super::super::prelude::*;
 use super::super::runner::said;
-use super::{Outcome, TeamRun, seats};
+use super::{Outcome, TeamRun, seat_assignment};
 use crate::board::route::{Estimate, Route, Way};
 use crate::board::rules::{RecordRoute, dependency_met};
 use crate::flow::streams::{self, Decided};
@@ -17,7 +17,7 @@ const ON_DEMAND: [&str; 5] = ["supervisor", "operator", "auditor", "coder", "tes
 #[derive(Debug, Default)]
 pub(super) struct Demand {
     provider: Option<String>,
-    /// Roles that no seat could be had for.
+    /// Roles for which no agent could be started.
     without: BTreeSet<Role>,
 }
 
@@ -125,7 +125,7 @@ impl TeamRun<'_> {
         }
     }
 
-    /// A single job that came to no good end is not a single job: from here on the goal is the planner's.
+    /// A single job that failed is too large for one agent: the goal goes to the planner.
     fn reroute(&mut self, board: &Board, route: &Route) -> bool {
         let failed = |id: &TaskId| board.task(id).filter(|task| task.status == Status::Blocked).is_some();
         let Some(job) = route.task.as_ref().filter(|id| route.route == Way::Single && failed(id)) else {
@@ -201,9 +201,9 @@ impl TeamRun<'_> {
             count: u32::try_from(count).unwrap_or(u32::MAX),
             provider: None,
         };
-        let provider = seats::provider_of(self.ctx, &member, self.demand.provider.as_deref())?;
+        let provider = seat_assignment::provider_of(self.ctx, &member, self.demand.provider.as_deref())?;
         let taken = self.team.seats.iter().map(|seat| seat.agent.clone()).collect();
-        for (seat, provider) in seats::seat_more(self.ctx, &member, provider, taken)? {
+        for (seat, provider) in seat_assignment::seat_more(self.ctx, &member, provider, taken)? {
             self.providers.insert(seat.agent.clone(), provider);
             self.team.seats.push(seat);
         }

@@ -1,4 +1,4 @@
-//! The end of a run: everybody is asked, then told, then killed, and has the time for it that is due.
+//! The end of a run: runners are asked to end, asked again, then killed, each after its grace time.
 
 use super::super::prelude::*;
 use super::flight::{Flight, Wake};
@@ -12,7 +12,7 @@ impl TeamRun<'_> {
         Instant::now() >= at + at_once()
     }
 
-    /// The first signal asks everybody to end, the second does not wait long for it, the third not at all.
+    /// The first signal asks all runners to end; after the second the run waits only briefly, after the third not at all.
     pub(super) fn stop(&mut self, signal: i32) {
         self.signals += 1;
         self.stopping = Some(Outcome::Signal(signal));

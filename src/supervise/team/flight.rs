@@ -14,7 +14,7 @@ use super::super::next_piece::Piece;
 use super::super::prelude::*;
 use crate::store::files::FileIdentity;
 
-/// How long the last words of a runner that has ended are listened to: somebody else may hold its pipe for ever.
+/// How long the run reads the output of a runner that has ended: another process may keep its pipe open for ever.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// So much is kept of what a runner complains about.
 const LOG_MOST: usize = 256 * 1024;
@@ -221,7 +221,7 @@ fn new_log(path: &Path) -> Option<std::fs::File> {
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).ok()
 }
 
-/// Keeps the beginning and reads the rest, so that whoever writes is never held up.
+/// Keeps the beginning and reads the rest, so that the writing process never waits.
 fn keep(mut pipe: impl Read, mut file: Option<std::fs::File>) {
     let mut room = LOG_MOST;
     let mut buffer = [0; 8192];
@@ -249,7 +249,7 @@ mod tests {
     use crate::board::Role;
 
     #[test]
-    fn free_runner_reads_what_it_is_handed_and_ends_when_dismissed() {
+    fn free_runner_reads_next_piece_and_ends() {
         let dir = tempfile::tempdir().unwrap();
         let runner = Program::new("sh").args(["-c", "read line; echo \"$line\" >&2; read more; exit 4"]);
         let agent = AgentId::new("coder-1").unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_holds_the_pipe_of_a_runner_does_not_hold_the_run() {
+    fn open_pipe_of_ended_runner_does_not_hold_run() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("runs/.coder-1/runner.log");
         let runner = Program::new("sh").args([

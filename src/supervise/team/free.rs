@@ -1,4 +1,4 @@
-//! A runner that has done its piece of work and may get the next one, so that it need not be started and registered anew.
+//! A runner that has done its piece of work and may get the next one, so that it need not be started and registered again.
 
 use super::super::prelude::*;
 use super::TeamRun;

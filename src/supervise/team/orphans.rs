@@ -5,7 +5,7 @@ use rustix::process::{Pid, WaitOptions};
 use super::super::prelude::*;
 
 pub struct Orphans {
-    /// Whoever became this program may have started others before: they, and what they start, are none of ours.
+    /// Processes that this process had started before it became liza (`exec`): neither they nor their children are ours.
     early: Vec<Process>,
     /// Ended, but perhaps not reaped yet.
     ended: Vec<Pid>,
@@ -34,7 +34,7 @@ impl Orphans {
         self.early.extend(theirs.map(crate::host::process));
     }
 
-    /// What the agent of a killed runner set free comes to this process; nobody else would end it. Says how many there were.
+    /// Ends processes that agents of killed runners left behind: this process has adopted them. Returns how many.
     pub fn end(&mut self, runners: &BTreeSet<u32>) -> usize {
         self.learn(runners);
         let mut spared = runners.clone();

@@ -1,4 +1,4 @@
-//! Whether waking the planner still gets anybody anywhere.
+//! Whether waking the planner still has an effect.
 
 use crate::board::{Board, Status, Wall};
 use crate::policy::wake::wakes;

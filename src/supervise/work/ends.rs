@@ -19,7 +19,7 @@ impl Runner {
         why: &str,
         left: Option<&Leftovers>,
     ) -> After {
-        // That is no fault of the task, and nobody takes it up until somebody raises the cap.
+        // The task is not at fault; no agent takes it until a person raises the cap.
         let capped = why.starts_with(CAP_MARK);
         match assignment {
             Assignment::Task { task, epoch } => {
@@ -79,8 +79,8 @@ impl Runner {
         self.end_claim(task, ReleaseReview { task: task.clone() }.into())
     }
 
-    /// Somebody put an end to it. Whoever only ran out of tokens or time is followed by a fresh session; anything else
-    /// needs an answer first.
+    /// The overseer or a person halted the agent. If it only ran out of tokens or time, a fresh session follows; anything
+    /// else needs an answer first.
     pub(super) fn halted(
         &mut self,
         assignment: &Assignment,
@@ -96,7 +96,7 @@ impl Runner {
                 let reason = format!("{why}; {}", words_of(left));
                 self.block(assignment, reason, halting::questions(halt, task))
             }
-            // Somebody else's turn, if there is anybody.
+            // Another reviewer's turn, if there is one.
             Assignment::Review { task } => {
                 self.release_review(task, Duration::from_secs(self.config.overseer.nudge_cooldown_seconds))
             }
@@ -104,7 +104,7 @@ impl Runner {
         }
     }
 
-    /// Session after session came to nothing: somebody has to look at it.
+    /// Several sessions in a row changed nothing: the planner or a person has to look at it.
     pub(super) fn give_up_on(&mut self, assignment: &Assignment, why: String) -> After {
         let of = assignment.task().map_or_else(|| self.agent.to_string(), TaskId::to_string);
         let question = format!("What does it need to go on? `liza agent log {of}` shows its last session.");
@@ -159,9 +159,9 @@ impl Runner {
         self.block(assignment, text, vec!["How should the slice be planned instead?".to_owned()])
     }
 
-    /// Something an agent must be told is not there: nothing is guessed.
+    /// Information that the prompt needs is missing: liza does not guess it.
     pub(super) fn incomplete(&mut self, assignment: &Assignment, missing: &[String]) -> After {
-        let text = format!("the agent cannot be told what it needs; missing: {}", missing.join("; "));
+        let text = format!("the prompt lacks what the agent needs; missing: {}", missing.join("; "));
         self.tell(Event::notice(text.clone()));
         self.block(assignment, text, vec!["Can what is missing be supplied?".to_owned()])
     }

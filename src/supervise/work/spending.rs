@@ -15,7 +15,7 @@ pub(super) fn kind_of(assignment: &Assignment) -> SessionKind {
 }
 
 impl Runner {
-    /// Whatever ended the session. Where the board cannot be told, the file beside its output still says it.
+    /// Whatever ended the session. If the board cannot be changed, the file beside the session's output still has it.
     pub(super) fn record_usage(&self, assignment: &Assignment, ledger: &Ledger, ended: &Ended) {
         let commit = |record: RecordUsage| self.ctx.commit(record).map(|_| ());
         if let Err(failure) = ledger.book(&ended.usage, ended.took, commit) {

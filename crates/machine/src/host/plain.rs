@@ -1,4 +1,4 @@
-//! Reading files that any process of this user may have replaced: by a pipe, which nobody writes to, a device, or a file that
+//! Reading files that any process of this user may have replaced: by a pipe without a writer, a device, or a file that
 //! is large without holding anything.
 
 use std::fs::OpenOptions;

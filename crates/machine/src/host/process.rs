@@ -468,7 +468,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn what_a_family_uses_is_summed_also_when_some_of_it_has_ended() {
+    fn usage_of_ended_children_is_summed() {
         let script = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; (sleep 60) & echo up; wait";
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", &format!("sh -c '{script}'; true")]).stdout(std::process::Stdio::piped());

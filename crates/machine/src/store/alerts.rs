@@ -44,13 +44,13 @@ impl Store {
     }
 
     /// The list of alerts already sent; empty if it cannot be read.
-    pub fn alerts_told(&self) -> String {
-        let read = read_whole(&self.layout().alerts_told(), LARGEST_MEMORY);
+    pub fn reported_alerts(&self) -> String {
+        let read = read_whole(&self.layout().reported_alerts(), LARGEST_MEMORY);
         read.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     }
 
     pub fn remember_alerts(&self, text: &str) -> Result<(), StoreError> {
-        replace(&self.layout().alerts_told(), text.as_bytes())
+        replace(&self.layout().reported_alerts(), text.as_bytes())
     }
 
     /// Adds a text to the escalation file, unless the file already holds it. Returns the path of the file.

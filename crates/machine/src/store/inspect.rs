@@ -41,7 +41,7 @@ impl Store {
     /// board itself is not checked: reading it does that.
     pub fn odd_files(&self) -> Vec<(PathBuf, &'static str)> {
         let layout = self.layout();
-        let files = [layout.log(), layout.alerts_log(), layout.alerts_told(), layout.lock_table()];
+        let files = [layout.log(), layout.alerts_log(), layout.reported_alerts(), layout.lock_table()];
         let files = files.into_iter().map(|path| (path, "file"));
         let dirs = layout.directories().into_iter().map(|path| (path, "directory"));
         files.chain(dirs).filter(is_odd).collect()

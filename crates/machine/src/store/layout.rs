@@ -98,7 +98,7 @@ impl Layout {
         self.dir.join("alerts.log")
     }
     /// Alerts that were sent and still hold. Disposable: without it some are sent twice.
-    pub fn alerts_told(&self) -> PathBuf {
+    pub fn reported_alerts(&self) -> PathBuf {
         self.dir.join("alerts.told")
     }
     /// Exists when a CHECKPOINT switch has waited too long for a person.

@@ -33,7 +33,9 @@ impl OnBoard for CheckArgs {
         let applied = bundle::examine(&session.ctx, &snapshot.board, &loaded.bundle, &onto, own)?;
         let data = bundle::report(&loaded.bundle, &onto, applied);
         if !data.applies {
-            return Err(bundle::told(&loaded.path, &data.problems).with_data(data, snapshot.board.revision));
+            return Err(
+                bundle::failure_for(&loaded.path, &data.problems).with_data(data, snapshot.board.revision)
+            );
         }
         let unknown = match data.unverified.len() {
             0 => String::new(),

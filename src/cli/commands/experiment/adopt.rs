@@ -4,7 +4,7 @@ use crate::flow::experiment::{Announced, Lab, adopt, find};
 /// Make a run's approved change the work of a task
 ///
 /// Claims the task, writes its checkpoint from the run's plan, and applies the change as a bundle. Submit, review and merge
-/// follow as for any other work; whoever adopts counts as the implementer.
+/// follow as for any other work; the adopter counts as the implementer.
 ///
 /// Example: liza experiment adopt faster-cache --task cache
 #[derive(Args)]

@@ -1,4 +1,4 @@
-//! Who sits where: each place of the team gets an identity and the agent command that plays it, and nobody else's is taken.
+//! Assigns each seat of the team an agent id and a provider; ids that others use are not taken.
 
 use super::super::prelude::*;
 use super::super::runner::{check_program, choose};
@@ -7,13 +7,13 @@ use crate::flow::agents;
 use crate::policy::run::Seat;
 use crate::policy::team::HUMAN;
 
-/// More of one role than this is a slip of the finger.
+/// A larger number for one role is a typing mistake.
 const MOST_OF_A_ROLE: u32 = 64;
 
-/// That a run can begin: it is the only one, and what it needs is there.
+/// Proof that a run can start: it is the only one, and the programs of its providers are installed.
 pub struct Checked {
     pub(super) one_run: SideLock,
-    /// By whom each entry of the team is played.
+    /// The provider of each entry of the team.
     pub(super) providers: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ impl Checked {
     }
 }
 
-/// By whom an entry of the team is played.
+/// The provider of an entry of the team.
 pub(super) fn provider_of(ctx: &Context, member: &TeamMember, all: Option<&str>) -> Result<String, Failure> {
     provider_among(&ctx.project_config()?, member, all)
 }
@@ -78,14 +78,14 @@ fn seated(team: &[TeamMember], providers: Vec<String>) -> Vec<(TeamMember, Strin
     agents
 }
 
-/// An entry of liza.yaml that names nobody is played as its role is, whatever another entry of that role says.
+/// An entry of liza.yaml without a provider uses the provider of its role, whatever another entry of that role says.
 fn asked<'a>(config: &'a ProjectConfig, member: &'a TeamMember, all: Option<&'a str>) -> Option<&'a str> {
     let of_role = || config.roles.get(&member.role).and_then(|role| role.provider.as_deref());
     let of_entry = || of_role().or(config.provider.as_deref()).filter(|_| config.team.contains(member));
     all.or(member.provider.as_deref()).or_else(of_entry)
 }
 
-/// A runner that never was. Whoever has a runner on record was not registered by hand.
+/// A runner that never existed. An agent with a runner on record was not registered by hand.
 fn no_runner() -> Process {
     Process { boot: "none".to_owned(), ..crate::host::this_process() }
 }
@@ -96,9 +96,9 @@ pub(super) fn is_anothers(ctx: &Context, id: &AgentId, agent: &Agent) -> bool {
     agent.is_active() && (agent.runner.is_none() || running())
 }
 
-/// Every place gets an identity, so that the rules can be asked what it may do. Ids are numbered through all entries of a
-/// role; what somebody registered by hand is passed over.
-pub(super) fn seat_everybody(
+/// Registers an agent for every seat, so that the rules can say what it may do. Ids are numbered through all entries of a
+/// role; ids that were registered by hand are skipped.
+pub(super) fn seat_team(
     ctx: &Context,
     team: &[TeamMember],
     providers: Vec<String>,
@@ -125,7 +125,7 @@ pub(super) fn seat_more(
     let role = &member.role;
     let free = numbered_ids(role).filter(|agent| {
         let Some(known) = board.agent(agent).filter(|known| known.is_active()) else { return true };
-        // One that another run or runner has is waited for.
+        // The run waits for an id that another run or runner uses.
         known.runner.is_some() && (known.has(role) || !is_anothers(ctx, agent, known))
     });
     let free: Vec<_> = free.filter(|agent| !taken.contains(agent)).take(member.count as usize).collect();

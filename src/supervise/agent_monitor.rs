@@ -1,7 +1,7 @@
-//! What is seen of an agent while it works, from a thread of its runner: its output, its processes, its worktree and what
-//! the board says, every few seconds. The session never waits for it.
+//! A thread of the runner observes the agent every few seconds: its output, processes and worktree, and its task on the
+//! board. The session never waits for it.
 
-use super::heart::HeartParts;
+use super::lease_renewer::RenewalParts;
 use super::next_piece::Piece;
 use super::output::Gauge;
 use super::prelude::*;
@@ -16,9 +16,9 @@ const FILES_AT_LEAST: u32 = 6;
 /// How long the end of a session waits for a look that is under way.
 const FAREWELL: Duration = Duration::from_millis(300);
 
-/// Whom to look at, and how.
-pub struct Sitter {
-    pub heart: HeartParts,
+/// Which agent to observe, and how.
+pub struct MonitorParts {
+    pub renewal: RenewalParts,
     pub agent: AgentId,
     pub incarnation: u64,
     pub role: Role,
@@ -33,11 +33,11 @@ pub struct Sitter {
     pub gauge: Gauge,
     /// The number of its first process.
     pub process: u32,
-    /// Who is told of every look.
+    /// Receives a message after every look.
     pub tx: Sender<Wake>,
 }
 
-/// How long a session was held up by switches; shared with whoever waits for its end.
+/// How long a session was held up by switches; shared with the thread that waits for its end.
 #[derive(Clone, Default)]
 pub struct Pauses {
     state: Arc<Mutex<(Duration, Option<Instant>)>>,
@@ -63,12 +63,12 @@ impl Pauses {
     }
 }
 
-/// What was seen of a session so far, in the memory of its runner: nobody else can have written it.
-pub type Sight = Arc<Mutex<Ring>>;
+/// What was seen of a session so far, in the memory of its runner, where no other process can write.
+pub type Observations = Arc<Mutex<Ring>>;
 
-/// Looks until it is dropped; what was seen is forgotten then.
-pub struct Pulse {
-    pub sight: Sight,
+/// Observes until it is dropped, then deletes the observations.
+pub struct AgentMonitor {
+    pub observations: Observations,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     /// True once nothing may be written any more.
@@ -76,30 +76,30 @@ pub struct Pulse {
     forget: Box<dyn Fn()>,
 }
 
-impl Pulse {
-    /// The first look is one interval away: of a session that is
-    /// over by then there is nothing to judge, and it cost nothing.
-    pub fn start(ctx: &Context, sitter: Sitter) -> Self {
+impl AgentMonitor {
+    /// Looks for the first time after one interval: a session that
+    /// is over by then needs no judgement and costs nothing.
+    pub fn start(ctx: &Context, parts: MonitorParts) -> Self {
         let (stop, stopped) = channel();
-        let sight = Sight::default();
-        let seen = Arc::clone(&sight);
+        let observations = Observations::default();
+        let seen = Arc::clone(&observations);
         let over = Arc::new(Mutex::new(false));
-        let (agent, own) = (sitter.agent.clone(), ctx.again());
+        let (agent, own) = (parts.agent.clone(), ctx.again());
         // Of a session whose runner was killed.
         oversight::forget(ctx, &agent);
         let forget = Box::new(move || oversight::forget(&own, &agent));
         let shared = Arc::clone(&over);
         let thread = crate::host::start_thread(move || {
-            if let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(sitter.every) {
-                // Whoever cannot look goes without: the agent works all the same.
-                let _ = Eye::open(sitter, seen).map(|eye| eye.look_on(&stopped, &shared));
+            if let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(parts.every) {
+                // If the monitor cannot start, the agent works without it.
+                let _ = Probe::open(parts, seen).map(|probe| probe.look_on(&stopped, &shared));
             }
         });
-        Self { sight, stop: Some(stop), thread: thread.ok(), over, forget }
+        Self { observations, stop: Some(stop), thread: thread.ok(), over, forget }
     }
 }
 
-impl Drop for Pulse {
+impl Drop for AgentMonitor {
     fn drop(&mut self) {
         drop(self.stop.take());
         let deadline = Instant::now() + FAREWELL;
@@ -115,13 +115,13 @@ impl Drop for Pulse {
 }
 
 /// What is known from one look to the next.
-struct Eye {
+struct Probe {
     ctx: Context,
-    sitter: Sitter,
-    ring: Sight,
+    parts: MonitorParts,
+    ring: Observations,
     board: Option<(u64, Option<OnBoard>)>,
     files: InWorktree,
-    /// What had stirred when the files were last looked at.
+    /// Output and processor time when the files were last looked at.
     stirred: Option<(u64, Burden)>,
     files_seen: Option<Instant>,
     /// When what is known of the files was seen.
@@ -130,12 +130,12 @@ struct Eye {
     burden: Burden,
 }
 
-impl Eye {
-    fn open(sitter: Sitter, ring: Sight) -> Result<Self, Failure> {
+impl Probe {
+    fn open(parts: MonitorParts, ring: Observations) -> Result<Self, Failure> {
         Ok(Self {
-            ctx: sitter.heart.open()?,
-            files_rest_until: sitter.began,
-            sitter,
+            ctx: parts.renewal.open()?,
+            files_rest_until: parts.began,
+            parts,
             ring,
             board: None,
             files: InWorktree::default(),
@@ -149,22 +149,22 @@ impl Eye {
     fn look_on(mut self, stopped: &Receiver<()>, over: &Mutex<bool>) {
         let mut pause = Duration::ZERO;
         while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
-            pause = self.sitter.every;
-            // Whoever is told to wait is not blamed for waiting.
-            let Some(paused) = self.sitter.pauses.so_far() else { continue };
+            pause = self.parts.every;
+            // An agent that is paused is not blamed for waiting.
+            let Some(paused) = self.parts.pauses.so_far() else { continue };
             let Some(snapshot) = self.look(paused) else { continue };
             let ring = {
                 let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
-                ring.push(snapshot, &self.sitter.config);
+                ring.push(snapshot, &self.parts.config);
                 ring.clone()
             };
             let over = over.lock().unwrap_or_else(PoisonError::into_inner);
             if *over {
                 return;
             }
-            oversight::keep(&self.ctx, &self.sitter.agent, &ring);
+            oversight::keep(&self.ctx, &self.parts.agent, &ring);
             drop(over);
-            let _ = self.sitter.tx.send(Wake::Looked(self.sitter.number));
+            let _ = self.parts.tx.send(Wake::Looked(self.parts.number));
         }
     }
 
@@ -172,21 +172,21 @@ impl Eye {
     fn look(&mut self, paused: Duration) -> Option<AgentSnapshot> {
         let seen = self.board()?;
         // Processes come and go, and what they used is added up by others a moment later.
-        let burden = crate::host::burden_of(self.sitter.process).unwrap_or_default();
+        let burden = crate::host::burden_of(self.parts.process).unwrap_or_default();
         self.burden = Burden { cpu_ms: burden.cpu_ms.max(self.burden.cpu_ms), ..burden };
-        let (usage, bytes) = (self.sitter.gauge.usage(), self.sitter.gauge.bytes());
+        let (usage, bytes) = (self.parts.gauge.usage(), self.parts.gauge.bytes());
         self.look_at_files(&seen, bytes);
-        let sitter = &self.sitter;
+        let parts = &self.parts;
         Some(AgentSnapshot {
-            agent: sitter.agent.clone(),
-            incarnation: sitter.incarnation,
-            role: sitter.role.clone(),
-            session: self.sitter.number,
+            agent: parts.agent.clone(),
+            incarnation: parts.incarnation,
+            role: parts.role.clone(),
+            session: self.parts.number,
             task: seen.task,
             epoch: seen.epoch,
             time: crate::host::now().wall,
-            started_at: self.sitter.started_at,
-            elapsed_seconds: self.sitter.began.elapsed().saturating_sub(paused).as_secs(),
+            started_at: self.parts.started_at,
+            elapsed_seconds: self.parts.began.elapsed().saturating_sub(paused).as_secs(),
             turns: usage.turns,
             tool_calls: usage.tool_calls,
             tokens: usage.tokens(),
@@ -206,10 +206,10 @@ impl Eye {
             messages_received: seen.received,
             processes: self.burden.processes,
             cpu_ms: self.burden.cpu_ms,
-            token_limit: sitter.limits.tokens,
-            wall_limit: sitter.limits.wall_seconds,
-            no_token_limit: sitter.limits.tokens.is_none(),
-            no_wall_limit: sitter.limits.wall_seconds.is_none(),
+            token_limit: parts.limits.tokens,
+            wall_limit: parts.limits.wall_seconds,
+            no_token_limit: parts.limits.tokens.is_none(),
+            no_wall_limit: parts.limits.wall_seconds.is_none(),
             still_seconds: 0,
             fewest_processes: 0,
             episodes: Vec::new(),
@@ -220,8 +220,8 @@ impl Eye {
     fn board(&mut self) -> Option<OnBoard> {
         let revision = self.ctx.store.published_revision();
         if self.board.as_ref().is_none_or(|(known, _)| *known != revision || revision == 0) {
-            let Sitter { heart, agent, incarnation, .. } = &self.sitter;
-            let subject = match &heart.assignment {
+            let MonitorParts { renewal, agent, incarnation, .. } = &self.parts;
+            let subject = match &renewal.assignment {
                 Assignment::Task { .. } => Subject::Claim,
                 Assignment::Review { task } => Subject::Review(task.clone()),
                 Assignment::Plan { .. } => Subject::Plan,
@@ -237,13 +237,13 @@ impl Eye {
         let now = Instant::now();
         let stirred = Some((bytes, self.burden));
         let long_ago =
-            self.files_seen.is_none_or(|at| now.duration_since(at) >= self.sitter.every * FILES_AT_LEAST);
-        // Where the system does not tell what processes use, they may have done anything.
+            self.files_seen.is_none_or(|at| now.duration_since(at) >= self.parts.every * FILES_AT_LEAST);
+        // Where the system does not report what processes use, they may have done anything.
         let blind = self.burden == Burden::default();
         if now < self.files_rest_until || !(long_ago || blind || stirred != self.stirred) {
             return;
         }
-        // What cannot be told now is as it was: that a file could not be read is no sign of anything.
+        // If the files cannot be read now, the former observation stays.
         if let Some(files) = oversight::in_worktree(place) {
             self.files = files;
             self.tree_seen_at = Some(crate::host::now().wall);

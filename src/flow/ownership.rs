@@ -45,7 +45,7 @@ pub struct Landed {
 }
 
 #[derive(Debug, Clone)]
-pub struct Accounts {
+pub struct KnownOwners {
     /// The highest epoch of every present or former task, by its lower-cased id; none if it cannot be determined.
     tasks: BTreeMap<String, Option<u64>>,
     /// Branches and worktrees that open claims name.
@@ -55,7 +55,7 @@ pub struct Accounts {
     former: Vec<String>,
 }
 
-impl Accounts {
+impl KnownOwners {
     pub fn of(board: &Board, archive: &[ArchivedTask]) -> Self {
         let mut tasks: BTreeMap<String, Option<u64>> =
             archive.iter().map(|task| (task.id.folded(), task.epoch)).collect();
@@ -221,16 +221,16 @@ impl Place {
 mod tests {
     use super::*;
 
-    fn accounts() -> Accounts {
+    fn owners() -> KnownOwners {
         let tasks = [("t1".to_owned(), Some(2)), ("t2".to_owned(), Some(0)), ("old".to_owned(), None)];
         let claims = vec![("task/t3".to_owned(), ".worktrees/t3".to_owned())];
-        Accounts { tasks: tasks.into(), claims, revision: 9, former: Vec::new() }
+        KnownOwners { tasks: tasks.into(), claims, revision: 9, former: Vec::new() }
             .beside(&["refs/liza/former/1/heads/task/theirs".to_owned()])
     }
 
     #[test]
     fn refs_are_known_by_task_and_number() {
-        let known = accounts();
+        let known = owners();
         for name in [
             "refs/heads/task/t1",
             "refs/heads/task/T1.2",
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn worktrees_are_known_by_task_and_epoch() {
-        let known = accounts();
+        let known = owners();
         for name in ["t1", "t1.2", "t3", ".review/t1", ".review/old", ".merge/anything"] {
             assert!(known.knows_worktree(Path::new(name)), "{name}");
         }

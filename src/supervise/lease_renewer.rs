@@ -1,37 +1,37 @@
-//! The lease of a living agent is renewed by a thread of its runner; that of a dead one is not.
+//! A thread of the runner renews the agent's lease while the agent's process lives.
 
 use super::ledger::Booking;
 use super::prelude::*;
 use crate::board::rules::{Heartbeat, Renew, RenewReview};
 
 /// Stops when dropped, and no renewal is under way after that.
-pub struct Heart {
+pub struct LeaseRenewer {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Sooner than the next regular beat, because this one failed.
+/// Pause after a failed renewal; shorter than the regular one.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// In whose name it beats, for what, and how often.
+/// Which lease to renew, for which agent, and how often.
 #[derive(Clone)]
-pub struct HeartParts {
+pub struct RenewalParts {
     pub root: PathBuf,
     pub caller: Caller,
     pub assignment: Assignment,
     pub every: Duration,
 }
 
-impl HeartParts {
+impl RenewalParts {
     pub fn open(&self) -> Result<Context, Failure> {
         Context::open(&self.root, &self.caller, Rc::new(|_| {}))
     }
 }
 
-impl Heart {
-    /// Tells the board what the session uses as well, so that it is known whatever becomes of the runner.
+impl LeaseRenewer {
+    /// Also records on the board what the session uses, so that this survives the runner.
     pub fn start(
-        parts: HeartParts,
+        parts: RenewalParts,
         alive: Process,
         booking: Booking,
         lost: impl Fn(String) + Send + 'static,
@@ -68,7 +68,7 @@ impl Heart {
     }
 }
 
-impl Drop for Heart {
+impl Drop for LeaseRenewer {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -83,7 +83,7 @@ enum Renewed {
     Never(String),
 }
 
-fn renew(parts: &HeartParts) -> Renewed {
+fn renew(parts: &RenewalParts) -> Renewed {
     let Ok(ctx) = parts.open() else { return Renewed::NotNow };
     let done = match &parts.assignment {
         Assignment::Task { task, epoch } => {
@@ -94,7 +94,7 @@ fn renew(parts: &HeartParts) -> Renewed {
     };
     match done {
         Ok(()) => Renewed::Yes,
-        // The agent itself may just have submitted or let go; its runner sees that when it ends.
+        // The agent may just have submitted or released its task; the runner sees that when the session ends.
         Err(failure) if failure.code == Code::Transition => Renewed::NotNow,
         Err(failure) if failure.code == Code::Identity => Renewed::Never(failure.message),
         Err(failure) if failure.code.class() == Class::Stale => {
@@ -104,7 +104,7 @@ fn renew(parts: &HeartParts) -> Renewed {
     }
 }
 
-/// The claim it was started for has ended; it may have gone on to another by itself, or somebody took it away.
+/// The claim that the agent was started for has ended: the agent may have claimed another task, or lost the claim.
 fn renew_what_it_holds(ctx: &Context, assignment: &Assignment, why: String) -> Renewed {
     let Ok(snapshot) = ctx.read(&Needs::Nothing) else { return Renewed::NotNow };
     let Ok(actor) = snapshot.board.identify(&ctx.credentials) else { return Renewed::NotNow };
@@ -121,6 +121,6 @@ fn renew_what_it_holds(ctx: &Context, assignment: &Assignment, why: String) -> R
         }
         _ => task.status == Status::Working && !task.lease.as_ref().is_some_and(mine),
     });
-    // What it handed in or let go itself is no loss.
+    // What the agent submitted or released itself is not lost.
     if taken { Renewed::Never(why) } else { Renewed::NotNow }
 }
