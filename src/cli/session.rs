@@ -114,7 +114,7 @@ impl Invocation {
         let asked_of = std::env::var("LIZA_AGENT_ID").ok();
         let mut ctx = self.context()?;
         match access {
-            Access::Changes => ctx.acts_for_somebody()?,
+            Access::Changes => ctx.refuse_gate_process()?,
             Access::Reads => {}
             Access::ReadsAnyVersion => ctx.store.read_any_version(),
         }

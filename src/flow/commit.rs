@@ -61,14 +61,14 @@ impl Context {
         &self,
         verb: V,
     ) -> Result<Committed<V::Outcome>, StoreError> {
-        self.acts_for_somebody()?;
+        self.refuse_gate_process()?;
         let what = verb.into();
         self.hold_if_begun(&what)?;
         self.commit_any_as_liza(what)?.typed()
     }
 
     pub fn commit_any_as_liza(&self, what: Transition) -> Result<Committed<Applied>, StoreError> {
-        self.acts_for_somebody()?;
+        self.refuse_gate_process()?;
         let leaves = matches!(what, Transition::ArchiveTasks(_));
         let proposal = Proposal { credentials: &Credentials::Liza, what, request: None };
         let now = host::now();
@@ -165,7 +165,7 @@ impl Context {
     }
 
     fn ask_locked(&self, what: &Transition) -> Result<(), StoreError> {
-        self.acts_for_somebody()?;
+        self.refuse_gate_process()?;
         let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request: None };
         self.say_of_edits(self.store.ask(&proposal, &host::now()))
     }
@@ -175,7 +175,7 @@ impl Context {
         what: &Transition,
         request: Option<RequestKey>,
     ) -> Result<Committed<Applied>, StoreError> {
-        self.acts_for_somebody()?;
+        self.refuse_gate_process()?;
         self.hold_if_begun(what)?;
         let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request };
         let now = host::now();

@@ -111,9 +111,9 @@ impl Context {
 
     /// Refuses a process that a gate started, or that hides its origin: it may change nothing here, not even on
     /// liza's own account.
-    pub fn acts_for_somebody(&self) -> Result<(), Refusal> {
+    pub fn refuse_gate_process(&self) -> Result<(), Refusal> {
         match &self.credentials {
-            Credentials::Descendant { of, .. } if of.gate => Err(crate::board::call::of_nobody()),
+            Credentials::Descendant { of, .. } if of.gate => Err(crate::board::call::gate_process_refusal()),
             Credentials::Descendant { of, .. } => {
                 of.hidden.map_or(Ok(()), |hidden| Err(crate::board::call::of_hidden_origin(hidden)))
             }

@@ -61,7 +61,7 @@ pub fn look(ctx: &Context, board: &Board, file: &str) -> Result<Looked> {
 
 /// Applies or refuses an edit, as the person decided.
 pub fn settle(ctx: &Context, file: &str, word: Word) -> Result<Settled> {
-    ctx.acts_for_somebody()?;
+    ctx.refuse_gate_process()?;
     let settled = ctx.store.settle_edit(file, word, &ctx.credentials, &host::now());
     let settled = ctx.say_of_edits(settled)?;
     match (&settled.why, word) {

@@ -54,7 +54,7 @@ pub fn before(ctx: &Context, task: &TaskId) -> Result<()> {
     let snapshot = ctx.store.read(&Needs::Nothing)?;
     let dead =
         snapshot.board.intent_of(task).is_some_and(|intent| !ctx.machine.works_on_intents(&intent.owner));
-    if dead && ctx.acts_for_somebody().is_ok() {
+    if dead && ctx.refuse_gate_process().is_ok() {
         recover(ctx)?;
     }
     Ok(())

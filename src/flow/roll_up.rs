@@ -218,7 +218,7 @@ impl RollUp {
         heading!(text, "Figures");
         text.push_str(&table(&self.metrics));
         list(&mut text, "Spent, by outcome", amount_rows(&self.metrics));
-        let caps = self.caps.iter().map(|cap| md_inline(&cap.told()).to_string());
+        let caps = self.caps.iter().map(|cap| md_inline(&cap.describe()).to_string());
         list(&mut text, "Caps that are nearly or wholly used", caps.collect());
         let asked = self.questions().into_iter();
         let asked = asked

@@ -161,7 +161,7 @@ pub fn in_unit_of(cap: &CapUse, tokens: u64, usd: f64) -> f64 {
 
 /// Says which cap is used up.
 pub fn cap_words(reached: &CapUse) -> String {
-    format!("{CAP_MARK}{}", reached.told())
+    format!("{CAP_MARK}{}", reached.describe())
 }
 
 /// Reads until the end: to the file, and to the gauge if this is the stream that tells.

@@ -26,7 +26,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Signal(i32),
-    NobodyListens,
+    OutputClosed,
 }
 
 enum Event {
@@ -77,7 +77,7 @@ pub fn watch(ctx: &mut Context, show: Show) -> Result<Ended, Failure> {
     loop {
         let end = match watcher.turn(&mut rhythm, show) {
             Ok(Some(end)) => end,
-            Ok(None) => return Ok(watcher.end(Ended::NobodyListens)),
+            Ok(None) => return Ok(watcher.end(Ended::OutputClosed)),
             Err(Unseen::Gone(failure)) => return Err(failure),
             Err(Unseen::Later(failure)) => {
                 watcher.say(&format!("the board cannot be looked at now: {}", failure.message));

@@ -44,7 +44,9 @@ impl OnBoard for DeliverArgs {
             return self.request(session, &wanted);
         }
         let plan = match deliver::plan(&session.ctx, &wanted) {
-            Err(failure) if !self.dry_run => return Err(deliver::told_planner(&session.ctx, failure)),
+            Err(failure) if !self.dry_run => {
+                return Err(deliver::report_conflict_to_planner(&session.ctx, failure));
+            }
             other => other?,
         };
         if self.dry_run {

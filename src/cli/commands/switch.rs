@@ -78,7 +78,7 @@ fn subject(board: &Board, task: Option<&TaskId>, agent: Option<&AgentId>) -> Res
             None => Err(view::unknown_task(board, task)),
         };
     }
-    let Some(agent) = agent else { return Ok(Stopped::Everybody) };
+    let Some(agent) = agent else { return Ok(Stopped::AllAgents) };
     if board.agent(agent).is_some() || agent.is_human() {
         return Ok(Stopped::Agent(agent.clone()));
     }

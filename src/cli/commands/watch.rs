@@ -41,7 +41,7 @@ impl OnBoard for WatchArgs {
                 let ended = json!({ "ended": format!("signal {signal}") });
                 Answer::new(ended, "").failed(stopped).exit(exit_code(signal))
             }
-            Ended::NobodyListens => Answer::new(json!({ "ended": "nobody listens" }), ""),
+            Ended::OutputClosed => Answer::new(json!({ "ended": "nobody listens" }), ""),
         })
     }
 }

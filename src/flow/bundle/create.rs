@@ -28,7 +28,7 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u
     if let Some((BundleRecorded { path, .. }, revision)) = ctx.answered()? {
         let path = ctx.root().join(path);
         let bundle = super::load(&path)?.bundle;
-        return Ok((told_of(&bundle, &given(out)?.unwrap_or(path)), revision));
+        return Ok((summary_of(&bundle, &given(out)?.unwrap_or(path)), revision));
     }
     let snapshot = ctx.read(&Needs::task(id))?;
     // Checked first: a caller that is not on the board may not make a bundle either.
@@ -60,7 +60,7 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u
     proven(ctx, &bundle, &base)?;
     let left_out = uncommitted(ctx, task)?;
     let (path, bytes) = publish(ctx, &mut bundle, elsewhere.as_deref())?;
-    let mut data = told_of(&bundle, elsewhere.as_deref().unwrap_or(&path));
+    let mut data = summary_of(&bundle, elsewhere.as_deref().unwrap_or(&path));
     data.uncommitted = left_out;
     let note = record(&bundle, &path, &bytes);
     let actor = snapshot.board.identify(&ctx.credentials)?;
@@ -145,7 +145,7 @@ fn uncommitted(ctx: &Context, task: &Task) -> Result<Vec<String>> {
     Ok(found)
 }
 
-fn told_of(bundle: &Bundle, path: &Path) -> Made {
+fn summary_of(bundle: &Bundle, path: &Path) -> Made {
     Made {
         task: bundle.task.clone(),
         bundle: bundle.metadata.id.clone(),

@@ -150,7 +150,7 @@ pub fn end(ctx: &Context, work: &MoveWork, step: &RefMove) -> Result<bool> {
 }
 
 /// Reports a conflict with the target to the planner, once, as a note of the person who met it.
-pub fn told_planner(ctx: &Context, failure: Failure) -> Failure {
+pub fn report_conflict_to_planner(ctx: &Context, failure: Failure) -> Failure {
     if failure.code != ErrorCode::GitConflict {
         return failure;
     }

@@ -62,7 +62,7 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
         return Ok(report);
     }
     // A gate that runs gates would never end.
-    ctx.acts_for_somebody()?;
+    ctx.refuse_gate_process()?;
     report.required = asked.iter().filter(|gate| gate.is_required()).map(|gate| gate.name.clone()).collect();
     let snapshot = match question.task {
         Some(task) => ctx.read(&Needs::task(task))?,
@@ -123,7 +123,7 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
 
 /// Runs one command that is no gate of the project on a commit, like a gate. Its result is neither reused nor kept.
 pub fn ask_one(ctx: &Context, commit: &CommitId, gate: &Gate) -> Result<GateOutcome> {
-    ctx.acts_for_somebody()?;
+    ctx.refuse_gate_process()?;
     let config = ctx.project_config()?;
     let tree = ctx.query()?.tree_of(commit)?;
     let snapshot = ctx.read(&Needs::Nothing)?;

@@ -24,7 +24,7 @@ impl TeamRun<'_> {
             let reached = cap.is_reached();
             if self.caps_told.insert((cap.setting, cap.subject.clone(), reached)) {
                 let what = if reached { "nothing more is begun for it" } else { "nearly used up" };
-                self.tell(Event::new(Kind::Spend, format!("{}; {what}", cap.told())));
+                self.tell(Event::new(Kind::Spend, format!("{}; {what}", cap.describe())));
             }
         }
     }

@@ -103,7 +103,7 @@ impl Credentials {
 
 /// The refusal for processes started by a gate or by a git command of liza, whatever credentials they show: they run a
 /// coder's code, which could otherwise approve itself.
-pub fn of_nobody() -> Refusal {
+pub fn gate_process_refusal() -> Refusal {
     refusal!(
         Code::Identity,
         "this process was started by a gate or by git for liza; it may not change the board"
@@ -125,13 +125,13 @@ impl Board {
             Credentials::Human => return Ok(Actor::Human),
             Credentials::Liza => return Ok(Actor::Liza),
             Credentials::Agent { id, token_hash } => (id, token_hash),
-            Credentials::Descendant { of, .. } if of.gate => return Err(of_nobody()),
+            Credentials::Descendant { of, .. } if of.gate => return Err(gate_process_refusal()),
             Credentials::Descendant { of, shown } => {
                 if let Some(hidden) = of.hidden {
                     return Err(of_hidden_origin(hidden));
                 }
                 if self.is_started_by_git_of_agent(of) {
-                    return Err(of_nobody());
+                    return Err(gate_process_refusal());
                 }
                 return match self.runner_of(of) {
                     Some((id, agent)) if agent.is_active() => {

@@ -83,7 +83,7 @@ impl CapUse {
     }
 
     /// `task `t1` has used 1200 of 1000 tokens`.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let whose = match self.setting.split('.').nth(1) {
             Some("task") => format!("task `{}`", self.subject),
             Some("agent") => format!("agent `{}`", self.subject),

@@ -266,7 +266,7 @@ impl TaskId {
 
 impl Default for AgentId {
     fn default() -> Self {
-        Self::nobody()
+        Self::unknown()
     }
 }
 
@@ -282,7 +282,7 @@ impl AgentId {
     }
 
     /// Stands where an older board does not say who it was; reserved, so it can never act.
-    pub fn nobody() -> Self {
+    pub fn unknown() -> Self {
         Self("nobody".to_owned())
     }
 

@@ -73,7 +73,7 @@ fn denied(board: &Board, by: &Actor, grants: &Grants, operation: Operation) -> R
 /// What a switch stops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
-    Everybody,
+    AllAgents,
     Task(TaskId),
     Agent(AgentId),
 }
@@ -83,7 +83,7 @@ pub enum Stopped {
 pub fn check_switch(board: &Board, by: &Actor, whom: &Stopped) -> Result<(), Refusal> {
     let Some(grants) = of_actor(board, by) else { return Ok(()) };
     let own = match whom {
-        Stopped::Everybody => false,
+        Stopped::AllAgents => false,
         Stopped::Task(id) => board.task(id).is_some_and(|task| has_in_hand(task, by)),
         Stopped::Agent(id) => *id == by.id(),
     };
@@ -93,7 +93,7 @@ pub fn check_switch(board: &Board, by: &Actor, whom: &Stopped) -> Result<(), Ref
     let roles = board.agent(&by.id()).map(|agent| agent.roles.as_slice()).unwrap_or_default();
     if !roles.iter().any(|role| allowed_by_rules(role, Operation::Stop)) {
         let whom = match whom {
-            Stopped::Everybody => "all agents".to_owned(),
+            Stopped::AllAgents => "all agents".to_owned(),
             Stopped::Task(id) => format!("task `{id}`, which it neither holds nor reviews"),
             Stopped::Agent(id) => format!("`{id}`"),
         };

@@ -530,7 +530,7 @@ impl<'a> Round<'a> {
     fn used_up(&self, role: &Role, task: Option<&Task>) -> Option<Cause> {
         let reached = |seat: &Seat| self.team.caps.reached(self.board, task, Some(&seat.agent));
         let reached = self.team.playing(role).map(reached).collect::<Option<Vec<_>>>()?.into_iter().next()?;
-        let why = format!("nothing more is begun: {}", reached.told());
+        let why = format!("nothing more is begun: {}", reached.describe());
         let hint = format!("raise `{}` in liza.yaml, then run again", reached.setting);
         Some(Cause::new(CauseKind::Spend, why, hint))
     }

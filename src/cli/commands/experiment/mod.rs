@@ -29,7 +29,7 @@ crate::cli::session::commands! {
 fn open(call: &Invocation, changes: bool) -> Result<(Context, Lab), Failure> {
     let ctx = call.context()?;
     if changes {
-        ctx.acts_for_somebody()?;
+        ctx.refuse_gate_process()?;
         if !ctx.is_human() {
             return Err(Failure::new(Code::HumanOnly, "only a person may run or prune experiments")
                 .hint("say what you need with `liza note`"));

@@ -92,7 +92,7 @@ impl Verb for BeginRun {
 pub fn check_caps(caps: &Caps, board: &Board, call: &Call, task: Option<&Task>) -> Result<(), Refusal> {
     let Actor::Agent { id, .. } = &call.by else { return Ok(()) };
     let Some(reached) = caps.reached(board, task, Some(id)) else { return Ok(()) };
-    Err(refusal!(Code::Spend, "{}, so nothing more is begun", reached.told())
+    Err(refusal!(Code::Spend, "{}, so nothing more is begun", reached.describe())
         .hint(format!("a person may raise `{}` in liza.yaml; take other work until then", reached.setting))
         .detail("setting", reached.setting)
         .detail("subject", reached.subject.as_str())

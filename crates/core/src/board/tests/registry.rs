@@ -227,14 +227,14 @@ fn only_permitted_roles_stop_others() {
             for own in [Stopped::Agent(agent(ACTOR)), Stopped::Task(id("own"))] {
                 assert_eq!(asked(own), Ok(()), "{name}");
             }
-            for others in [Stopped::Everybody, Stopped::Agent(agent("coder-1")), Stopped::Task(id("t"))] {
+            for others in [Stopped::AllAgents, Stopped::Agent(agent("coder-1")), Stopped::Task(id("t"))] {
                 let answer = asked(others.clone());
                 assert_eq!(answer.is_ok(), above && !denied, "{name}: {others:?}");
                 if let Err(refusal) = answer {
                     assert_eq!((refusal.code, of_the_registry(&refusal)), (Code::Role, above), "{refusal}");
                 }
             }
-            assert_eq!(check_switch(&bench.board, &bench.actor("human"), &Stopped::Everybody), Ok(()));
+            assert_eq!(check_switch(&bench.board, &bench.actor("human"), &Stopped::AllAgents), Ok(()));
         }
     }
 }

@@ -85,7 +85,7 @@ pub fn spend(s: &Situation, report: &mut Report) {
             (Severity::Warning, "near", "it is nearly used up")
         };
         let occurrence = format!("{}:{}:{grade}", cap.setting, cap.cap);
-        let text = format!("{}; {what}", cap.told());
+        let text = format!("{}; {what}", cap.describe());
         let hint = format!("`liza metrics` shows where it went; `{}` in liza.yaml is the cap", cap.setting);
         report.tell(Alert::new(Kind::Spend, &cap.subject, occurrence, text, hint).severity(severity));
     }

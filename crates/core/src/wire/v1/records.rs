@@ -125,7 +125,7 @@ impl Reader<'_> {
             task_id,
             logged_by: fields
                 .agent_of(&["logged_by", "reporter", "agent", "by"])
-                .unwrap_or_else(AgentId::nobody),
+                .unwrap_or_else(AgentId::unknown),
             timestamp: fields.time_of(&["timestamp", "time"]).unwrap_or(self.now.wall),
             details,
             processed_by: None,
@@ -161,7 +161,7 @@ impl Reader<'_> {
             time: fields.time_of(&["timestamp", "time", "created"]).unwrap_or(self.now.wall),
             by: fields
                 .agent_of(&["by", "agent", "discovered_by", "found_by"])
-                .unwrap_or_else(AgentId::nobody),
+                .unwrap_or_else(AgentId::unknown),
             task_id,
             text,
             severity: severity.unwrap_or(Severity::Minor),
@@ -185,7 +185,7 @@ impl Reader<'_> {
         let change = SpecChange {
             id: format!("spec-change-{}", at + 1),
             time: fields.time_of(&["timestamp", "time"]).unwrap_or(self.now.wall),
-            by: fields.agent_of(&["by", "agent", "triggered_by"]).unwrap_or_else(AgentId::nobody),
+            by: fields.agent_of(&["by", "agent", "triggered_by"]).unwrap_or_else(AgentId::unknown),
             spec,
             change,
             affects: affects.iter().filter_map(|old| new_id(self.tasks, old).cloned()).collect(),
@@ -206,7 +206,7 @@ impl Reader<'_> {
         let handoff = Handoff {
             task_id,
             time: fields.time_of(&["timestamp", "time"]).unwrap_or(self.now.wall),
-            by: fields.agent_of(&["agent", "by", "from"]).unwrap_or_else(AgentId::nobody),
+            by: fields.agent_of(&["agent", "by", "from"]).unwrap_or_else(AgentId::unknown),
             epoch: 1,
             summary,
             next_action: fields.text_of(&["next_action", "next"]).unwrap_or_default(),

@@ -153,7 +153,7 @@ impl Settling<'_> {
             .or_else(|| head.as_ref().and_then(|head| self.git.base_of(head)));
         match (head, agent, base) {
             (Some(_), agent, Some(base)) => {
-                let agent = agent.unwrap_or_else(AgentId::nobody);
+                let agent = agent.unwrap_or_else(AgentId::unknown);
                 let worktree = self.worktree();
                 self.whole.head.epoch = 1;
                 self.whole.body.attempts = vec![Attempt {
@@ -261,7 +261,7 @@ impl Settling<'_> {
         let named = self.said.approved_by.clone().or_else(|| {
             history.iter().rev().find(|line| line.event == Event::Approved).map(|line| line.agent.clone())
         });
-        named.filter(|agent| *agent != AgentId::nobody() && !self.whole.head.was_implemented_by(agent))
+        named.filter(|agent| *agent != AgentId::unknown() && !self.whole.head.was_implemented_by(agent))
     }
 
     /// Names had no token behind them there, so who approved is not certain.
@@ -304,7 +304,7 @@ impl Settling<'_> {
             self.tell("it is said to be MERGED, but integration does not contain its commit; it is BLOCKED");
             return Status::Blocked;
         };
-        let approver = self.approver().unwrap_or_else(AgentId::nobody);
+        let approver = self.approver().unwrap_or_else(AgentId::unknown);
         let time = self.time_of(Event::Merged);
         let commit = reviewed.unwrap_or_else(|| merge.clone());
         self.whole.head.review_commit = Some(commit.clone());

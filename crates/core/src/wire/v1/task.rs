@@ -327,7 +327,7 @@ fn history(value: Value, at: usize, fallback: Wall) -> HistoryEntry {
     let time = fields.time_of(&["time", "timestamp"]).unwrap_or(fallback);
     let agent = fields.agent_of(&["agent", "by"]).unwrap_or_else(|| {
         // No agent is named: the first entry is the planner's, the others are of an unknown agent.
-        if at == 0 { AgentId::human() } else { AgentId::nobody() }
+        if at == 0 { AgentId::human() } else { AgentId::unknown() }
     });
     let event = ["event", "action"].iter().find_map(|key| fields.fit(key, |value| event(value.as_str()?)));
     let event = event.unwrap_or(Event::Migrated);
