@@ -22,16 +22,18 @@ pub fn changed_files(
     commit: &CommitId,
     read: &BTreeSet<String>,
 ) -> Result<Vec<String>, AccessError> {
-    changed_among(checkout, tracked(query, commit)?, index_of(checkout).as_ref(), read)
+    let index = index_of(checkout);
+    Ok(differing(checkout, suspect(checkout, tracked(query, commit)?, index.as_ref(), read))?)
 }
 
-fn changed_among(
+/// Tracked files that have not exactly the committed bytes, as far as liza sees without git.
+fn suspect(
     checkout: &Path,
     tracked: Vec<Tracked>,
     index: Option<&git2::Index>,
     read: &BTreeSet<String>,
-) -> Result<Vec<String>, AccessError> {
-    let suspect: Vec<Tracked> = tracked
+) -> Vec<Tracked> {
+    tracked
         .into_iter()
         .filter(|file| {
             let path = checkout.join(OsStr::from_bytes(&file.path));
@@ -40,22 +42,25 @@ fn changed_among(
             let counts = meta.is_some() && read.contains(&lossy(&file.path));
             (!is_known || counts) && !meta.is_some_and(|meta| holds_committed(&path, &meta, file))
         })
-        .collect();
-    Ok(differing(checkout, suspect)?)
+        .collect()
 }
 
 fn index_of(checkout: &Path) -> Option<git2::Index> {
     git2::Index::open(&read_git_file(&checkout.join(".git"))?.join("index")).ok()
 }
 
-/// Whether a checkout holds exactly the files of its commit, and no others. Checked without git.
+/// Whether a checkout holds exactly the files of its commit, and no others. Git is asked only about files with other
+/// bytes.
 pub fn holds_only_commit(query: &Query, checkout: &Path) -> bool {
     let Ok(commit) = super::content::head(checkout) else { return false };
     let Ok(all) = tracked(query, &commit) else { return false };
-    holds_only(checkout, all, index_of(checkout).as_ref())
+    has_no_other_file(checkout, &all)
+        && differing(checkout, suspect(checkout, all, index_of(checkout).as_ref(), &BTreeSet::new()))
+            .is_ok_and(|changed| changed.is_empty())
 }
 
-/// The same for its index too: nothing is staged. Without git; false where only git can tell, as with submodules.
+/// Whether a checkout and its index hold exactly the files of its commit, and no others. Runs neither git nor a filter;
+/// false where only git can tell, as with submodules.
 pub fn is_untouched(query: &Query, checkout: &Path) -> bool {
     let Ok(commit) = super::content::head(checkout) else { return false };
     let (Ok(all), Some(index)) = (tracked(query, &commit), index_of(checkout)) else { return false };
@@ -63,10 +68,13 @@ pub fn is_untouched(query: &Query, checkout: &Path) -> bool {
         let entry = index.get_path(Path::new(OsStr::from_bytes(&file.path)), 0);
         entry.is_some_and(|entry| entry.id == file.id && EntryKind::of(entry.mode.cast_signed()) == file.kind)
     };
-    index.len() == all.len() && all.iter().all(is_staged) && holds_only(checkout, all, Some(&index))
+    index.len() == all.len()
+        && all.iter().all(is_staged)
+        && has_no_other_file(checkout, &all)
+        && suspect(checkout, all, Some(&index), &BTreeSet::new()).is_empty()
 }
 
-fn holds_only(checkout: &Path, tracked: Vec<Tracked>, index: Option<&git2::Index>) -> bool {
+fn has_no_other_file(checkout: &Path, tracked: &[Tracked]) -> bool {
     let known: BTreeSet<&Path> =
         tracked.iter().map(|file| Path::new(OsStr::from_bytes(&file.path))).collect();
     let mut below = vec![PathBuf::new()];
@@ -82,7 +90,7 @@ fn holds_only(checkout: &Path, tracked: Vec<Tracked>, index: Option<&git2::Index
             }
         }
     }
-    changed_among(checkout, tracked, index, &BTreeSet::new()).is_ok_and(|changed| changed.is_empty())
+    true
 }
 
 fn tracked(query: &Query, commit: &CommitId) -> Result<Vec<Tracked>, QueryError> {
