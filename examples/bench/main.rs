@@ -379,6 +379,16 @@ impl Bench {
                 "--id",
             ]);
             args.push(format!("more-{round}"));
+            args.extend(["--in".to_owned(), format!("src/d0/more-{round}.txt")]);
+            args.extend(["--in".to_owned(), format!("tests/more-{round}.txt")]);
+            args
+        });
+        // Neither the patterns nor the checkout answer for these paths: git is asked.
+        measure("task add, new directory", None, &|round| {
+            let mut args =
+                words(&["task", "add", "--title", "more", "--spec", "specs/vision.md", "--done", "x"]);
+            args.extend(words(&["--finalize", "--id"]));
+            args.push(format!("new-{round}"));
             args.extend(["--in".to_owned(), format!("more/{round}/")]);
             args
         });
