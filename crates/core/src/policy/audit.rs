@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use crate::board::goals::GOAL_SPEC;
-use crate::board::route::{AuditVerdict, Route};
+use crate::board::route::AuditVerdict;
 use crate::board::slice::SliceKind;
 use crate::board::task::Kind;
 use crate::text::clipped;
@@ -38,7 +38,7 @@ pub enum Step {
 /// What is left to do about the audit of the current goal.
 pub fn next_step(board: &Board, config: &AuditConfig) -> Step {
     let Some(route) = board.route().filter(|route| route.is_audited()) else { return Step::Nothing };
-    if is_approved(board, route) {
+    if route.is_approved_at(board.rest.integration.head.as_ref()) {
         return Step::Nothing;
     }
     let used = route.rounds_used();
@@ -47,12 +47,6 @@ pub fn next_step(board: &Board, config: &AuditConfig) -> Step {
         Some(verdict) if used >= most => Step::Exhausted { rounds: used, verdict },
         _ => Step::Ask { round: used + 1 },
     }
-}
-
-/// Approved as it stands: what was merged since was not audited.
-fn is_approved(board: &Board, route: &Route) -> bool {
-    let approved = |audit: &&crate::board::route::Audit| audit.verdict == AuditVerdict::Approve;
-    route.audits.last().filter(approved).is_some_and(|audit| audit.head == board.rest.integration.head)
 }
 
 /// An audit that has ended, and is not on record with its goal.

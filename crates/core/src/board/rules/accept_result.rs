@@ -127,7 +127,10 @@ impl Verb for RejectResult {
             return Err(refusal!(Code::FeedbackIncomplete, "a rejection names at least one finding")
                 .hint("--finding TEXT, repeated for each"));
         }
-        self.findings.iter().take(MOST_ITEMS).try_for_each(|finding| text_given("--finding", finding))
+        if self.findings.len() > MOST_ITEMS {
+            return Err(refusal!(Code::Limit, "a rejection names at most {MOST_ITEMS} findings"));
+        }
+        self.findings.iter().try_for_each(|finding| text_given("--finding", finding))
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {

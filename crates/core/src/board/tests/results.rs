@@ -69,6 +69,17 @@ fn reject(name: &str, reason: &str) -> RejectResult {
 }
 
 #[test]
+fn rejection_has_bounded_findings() {
+    let mut bench = bench();
+    bench.claim("supervisor-1", "plan");
+    bench.ok("supervisor-1", submit(&bench, "plan", ResultStatus::Complete));
+    let many = RejectResult { findings: vec!["x".to_owned(); 201], ..reject("plan", "too much") };
+    assert_eq!(bench.refused("planner-1", many), Code::Limit);
+    let long = RejectResult { findings: vec!["x".repeat(1 << 20)], ..reject("plan", "too long") };
+    assert_ne!(bench.refused("planner-1", long), Code::Transition);
+}
+
+#[test]
 fn complete_probe_ends_merged_with_nothing_merged() {
     let mut bench = bench();
     bench.claim("operator-1", "probe");
