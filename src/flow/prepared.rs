@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
 use crate::board::{Board, TaskId};
+use crate::git::{DirtyKind, DirtyPath};
 
 /// The name of the preparation among the definitions that a person accepts.
 pub const NAME: &str = "worktrees";
@@ -17,6 +18,11 @@ pub fn is_prepared(prepared: &[String], path: &str) -> bool {
         Some(dir) => path.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
         None => path == known,
     })
+}
+
+/// Whether this is no agent's work: a prepared path that git does not track. A file that an agent has added to git is work.
+pub fn is_not_work(prepared: &[String], found: &DirtyPath) -> bool {
+    found.kind == DirtyKind::Untracked && is_prepared(prepared, &found.path)
 }
 
 /// What liza put into the present worktree of a task; its body must be loaded.

@@ -4,7 +4,7 @@
 
 use super::merged::{finish_deletions, newest_merged, standing};
 use super::prelude::*;
-use super::prepared::is_prepared;
+use super::prepared::is_not_work;
 use super::worktrees::{self, PruneOptions};
 use crate::git::reviewed;
 use crate::policy::worktrees::KeepMerged;
@@ -44,7 +44,7 @@ fn delete_reading_place(ctx: &Context, path: &Path, commit: Option<&CommitId>) -
         && submodules::only_here(&ctx.repo, &record.admin_dir, path).is_none()
         && (reviewed::holds_only_commit(query, path)
             || content::status(path, Filters::Run)
-                .is_ok_and(|dirty| dirty.iter().all(|found| is_prepared(&prepared, &found.path))));
+                .is_ok_and(|dirty| dirty.iter().all(|found| is_not_work(&prepared, found))));
     match is_only_read {
         true => ctx.worktrees().delete(path).map(|_| ())?,
         // What a reviewer wrote there is kept for a while.

@@ -8,7 +8,7 @@
 use super::attempt::snapshot_worktree;
 use super::ownership::GATES;
 use super::prelude::*;
-use crate::git::{Checkout, Repo};
+use crate::git::{Checkout, DirtyPath, Repo};
 use crate::store::lock::SideLock;
 use crate::store::trash::bytes_of;
 
@@ -352,8 +352,8 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
         match (content::head(path), content::status(path, filters), content::merge_head(path)) {
             (Ok(head), Ok(dirty), Ok(merging)) => {
                 place.head = Some(head);
-                let is_work = |path: &String| !super::prepared::is_prepared(&place.prepared, path);
-                place.uncommitted = dirty.into_iter().map(|found| found.path).filter(is_work).collect();
+                let is_work = |found: &DirtyPath| !super::prepared::is_not_work(&place.prepared, found);
+                place.uncommitted = dirty.into_iter().filter(is_work).map(|found| found.path).collect();
                 if merging.is_some() && place.uncommitted.is_empty() {
                     place.uncommitted.push("a merge in progress".to_owned());
                 }
@@ -505,7 +505,7 @@ pub(super) fn detached_checkout(
         && content::head(&path).is_ok_and(|head| &head == commit)
         && content::status(&path, Filters::Run).is_ok_and(|dirty| {
             let prepared = super::prepared::noted(&path);
-            dirty.iter().all(|found| super::prepared::is_prepared(&prepared, &found.path))
+            dirty.iter().all(|found| super::prepared::is_not_work(&prepared, found))
         });
     if sound {
         return Ok(path);
