@@ -29,7 +29,7 @@ fn delete_reading_place(ctx: &Context, path: &Path, commit: Option<&CommitId>) -
     let record = checkouts::list(&ctx.repo)?.into_iter().find(|record| record.path.as_deref() == Some(path));
     let Some(record) = record.filter(|record| ctx.worktrees().is_ours(record)) else { return Ok(()) };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let prepared = super::prepared::noted(path);
+    let prepared = super::prepared::noted(&ctx.repo, path);
     let query = ctx.query()?;
     let submitted = match commit {
         Some(commit) => vec![commit.clone()],

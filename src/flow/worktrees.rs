@@ -274,7 +274,7 @@ fn look(
         let own = format!(".worktrees/{name}");
         let attempt = task.body().attempts.iter().rfind(|attempt| attempt.worktree == own);
         place.prepared = match purpose {
-            Purpose::Review => super::prepared::noted(&place.path),
+            Purpose::Review => super::prepared::noted(&ctx.repo, &place.path),
             _ => attempt.map_or(Vec::new(), |attempt| attempt.not_work()),
         };
         place.task = id;
@@ -504,7 +504,7 @@ pub(super) fn detached_checkout(
     let sound = checkouts::check_sound(&ctx.repo, &path).is_ok()
         && content::head(&path).is_ok_and(|head| &head == commit)
         && content::status(&path, Filters::Run).is_ok_and(|dirty| {
-            let prepared = super::prepared::noted(&path);
+            let prepared = super::prepared::noted(&ctx.repo, &path);
             dirty.iter().all(|found| super::prepared::is_not_work(&prepared, found))
         });
     if sound {
@@ -519,7 +519,7 @@ pub(super) fn detached_checkout(
     let made = ctx.check_out(&path, commit).and_then(|()| match log {
         Some(log) => {
             let prepared = super::prepare::prepare(ctx, &ctx.project_config()?.worktrees, &path, log)?;
-            if prepared.is_empty() { Ok(()) } else { super::prepared::note(&path, &prepared) }
+            if prepared.is_empty() { Ok(()) } else { super::prepared::note(&ctx.repo, &path, &prepared) }
         }
         None => Ok(()),
     });
