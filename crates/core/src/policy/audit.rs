@@ -15,6 +15,8 @@ const MOST_PROBES: usize = 8;
 const AUDIT_MINUTES: u32 = 10;
 const PROBE_MINUTES: u32 = 6;
 const LONGEST_TITLE: usize = 120;
+/// So much of what an auditor asks for is in the probe; the result has it whole.
+const LONGEST_REQUEST: usize = 4000;
 
 settings! {
     #[derive(Eq)]
@@ -114,6 +116,8 @@ fn probes_of(board: &Board, audit: &TaskId) -> Vec<TaskId> {
 
 /// One probe of an operator for each thing that the auditor asked for.
 pub fn probes(board: &Board, audit: &TaskId, requests: &[String]) -> Vec<NewTask> {
+    let short = |text: &String| clipped(text, LONGEST_REQUEST).into_owned();
+    let requests: Vec<String> = requests.iter().take(MOST_PROBES).map(short).collect();
     let probe = |(number, request): (usize, &String)| NewTask {
         title: clipped(&format!("Evidence: {}", request.replace('\n', " ")), LONGEST_TITLE).into_owned(),
         description: format!("The auditor ({audit}) needs this before it decides: {request}"),
@@ -126,7 +130,7 @@ pub fn probes(board: &Board, audit: &TaskId, requests: &[String]) -> Vec<NewTask
         timebox_minutes: Some(PROBE_MINUTES),
         ..NewTask::blank(free_id(board, &format!("{audit}-probe"), number + 1))
     };
-    requests.iter().take(MOST_PROBES).enumerate().map(probe).collect()
+    requests.iter().enumerate().map(probe).collect()
 }
 
 /// `STEM-NUMBER`, or with the next number that no task of the board has.
