@@ -89,10 +89,8 @@ impl Verb for AcceptResult {
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
-        let (head, body) = parts(board, &self.task);
         let line = entry(call, Event::ResultAccepted).step(Status::ReadyForReview, Status::Merged);
-        body.history.push(line.detail(format!("digest {}", self.digest)));
-        end_with_nothing(head, body, call);
+        end_with_nothing(board, &self.task, call, line.detail(format!("digest {}", self.digest)));
         if !self.tasks.is_empty() {
             add(board, call, &self.tasks, true, &self.pins);
         }
