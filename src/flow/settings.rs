@@ -52,7 +52,8 @@ const KEYS: &str = "`liza config reference` lists every key";
 
 fn known_key(first: &str) -> Result<()> {
     let schema = crate::wire::schema::schema("config").unwrap_or_default();
-    let known = schema["properties"].as_object().is_some_and(|keys| keys.contains_key(first));
+    let keys = schema.get("properties").and_then(Value::as_object);
+    let known = keys.is_some_and(|keys| keys.contains_key(first));
     if known {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::time::{Duration, Instant};
 
 use super::error::{IoContext, StoreError};
-use super::files::{make_private_dir, replace_disposable_by};
+use super::files::{make_private_dir, open_plain, replace_disposable_by};
 use super::handle::Store;
 use super::lock::open_no_follow;
 use crate::wire::graph_file::{FileHead, Piece};
@@ -51,7 +51,7 @@ impl Store {
 
     /// The first line of the graph's file, and the file; none if liza wrote no such file.
     pub fn graph_head(&self, id: &str, _: &ViewLock) -> Option<(FileHead, File)> {
-        let mut file = open_no_follow(&self.layout().graph(id), OpenOptions::new().read(true)).ok()?;
+        let mut file = open_plain(&self.layout().graph(id)).ok()?;
         let mut line = Vec::new();
         let mut part = [0_u8; 8192];
         while line.len() < LONGEST_HEAD {
@@ -98,7 +98,7 @@ impl Store {
 
     /// The table of locks as last written.
     pub fn lock_table(&self, _: &ViewLock) -> Option<Vec<u8>> {
-        let file = open_no_follow(&self.layout().lock_table(), OpenOptions::new().read(true)).ok()?;
+        let file = open_plain(&self.layout().lock_table()).ok()?;
         let mut bytes = Vec::with_capacity(4096);
         file.take(LARGEST_TABLE).read_to_end(&mut bytes).ok()?;
         Some(bytes)
