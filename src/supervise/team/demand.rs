@@ -148,6 +148,7 @@ impl TeamRun<'_> {
             risk: Some(route.risk),
             force: Some(Way::Multi),
             after: Some(format!("the single job {job} ended BLOCKED")),
+            once: true,
         };
         match self.ctx.commit_as_liza(record) {
             Ok(_) => {

@@ -50,6 +50,18 @@ fn route(force: Option<Way>, mode: RunMode) -> RecordRoute {
         risk: None,
         force,
         after: None,
+        once: true,
+    }
+}
+
+fn deliver() -> BeginMove {
+    BeginMove {
+        kind: MoveKind::Deliver,
+        branch: "main".to_owned(),
+        reason: "it is done".to_owned(),
+        owner: process(1),
+        checkout: None,
+        audited: true,
     }
 }
 
@@ -137,7 +149,8 @@ fn slice_joins_after_its_plan_and_inside_its_stream() {
     bench.ok("planner-1", plan_of(vec![slice("s", "a/x.rs", "a"), slice("u", "a/y.rs", "a")]));
     // Collapsed, it gives up what is not begun, and takes reports only.
     bench.claim("coder-1", "s");
-    let collapse = CollapseStream { stream: stream_id("A"), reason: "it hangs together".to_owned() };
+    let collapse =
+        CollapseStream { stream: stream_id("A"), reason: "it hangs together".to_owned(), unbegun: true };
     assert_eq!(bench.refused("coder-1", collapse.clone()), Code::Role);
     bench.ok("planner-1", collapse.clone());
     assert_eq!((bench.status("s"), bench.status("u")), (Status::Working, Status::Abandoned));
@@ -163,7 +176,7 @@ fn reading_goal_takes_reports_only() {
 fn audit_decides_and_five_rounds_are_the_most() {
     let mut bench = multi(RunMode::Write);
     let config = AuditConfig::default();
-    assert_eq!(check_audited(&bench.board).expect_err("not yet").code, Code::Unaudited);
+    assert_eq!(bench.refused("human", deliver()), Code::Unaudited);
     for round in 1..=5 {
         assert_eq!(audit::next_step(&bench.board, &config), Step::Ask { round });
         let task = audit::audit_task(&bench.board, round);
@@ -182,12 +195,16 @@ fn audit_decides_and_five_rounds_are_the_most() {
         assert_eq!(bench.refused("planner-1", record.clone()), Code::HumanOnly);
         bench.ok("human", record.clone());
         assert_eq!(bench.refused("human", record), Code::Transition, "once");
+        assert_eq!(bench.refused("human", CompleteGoal { audited: true }), Code::Unaudited);
     }
     assert_eq!(
         audit::next_step(&bench.board, &config),
         Step::Exhausted { rounds: 5, verdict: AuditVerdict::Block }
     );
-    assert_eq!(bench.refused("planner-1", WaiveAudit { reason: "fine".to_owned() }), Code::HumanOnly);
-    bench.ok("human", WaiveAudit { reason: "I have read it".to_owned() });
-    assert!(check_audited(&bench.board).is_ok());
+    assert_eq!(
+        bench.refused("planner-1", WaiveAudit { reason: "fine".to_owned(), counted: true }),
+        Code::HumanOnly
+    );
+    bench.ok("human", WaiveAudit { reason: "I have read it".to_owned(), counted: true });
+    bench.ok("human", deliver());
 }
