@@ -57,6 +57,8 @@ struct State {
     known: [Known; CODE.len()],
     routed: Routed,
     scene: Scene,
+    /// A random walk, which tries things that are rare less often.
+    wanders: bool,
     trace: Option<Rc<Step>>,
 }
 
@@ -129,6 +131,7 @@ impl State {
             known: Default::default(),
             routed: Routed::default(),
             scene,
+            wanders: false,
             trace: None,
         }
     }
@@ -150,6 +153,7 @@ impl State {
             known: self.known.clone(),
             routed: self.routed.clone(),
             scene: self.scene,
+            wanders: self.wanders,
             trace: self.trace.clone(),
         }
     }
@@ -322,7 +326,8 @@ fn attempt(
 /// Beside the state of the walk, which forgets its past, the whole board is kept, and in the end made again from the journal.
 fn wander(seed: u64, length: usize, tally: &mut Tally) -> Result<usize, String> {
     let mut chance = Chance(seed);
-    let mut state = State::first(Scene::Both);
+    let mut state = State::first([Scene::Tasks, Scene::Routed, Scene::Both][chance.below(3)]);
+    state.wanders = true;
     let mut journal = Journal::of(&state);
     for step in 0..length {
         let mut scratch = state.board().clone();
@@ -357,7 +362,7 @@ fn wander(seed: u64, length: usize, tally: &mut Tally) -> Result<usize, String> 
             None => return journal.replay(&state).map(|()| step),
         }
         let over = state.board().tasks.iter().all(|task| task.status.is_terminal());
-        if over && !state.board().rest.goal.is_open() {
+        if over && (state.scene == Scene::Tasks || !state.board().rest.goal.is_open()) {
             return journal.replay(&state).map(|()| step);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::board::graph::waits_for;
 use crate::board::task::{Status, Task};
-use crate::board::{Board, TaskId, Transition, any_overlap, violations};
+use crate::board::{TaskId, Transition, any_overlap, violations};
 
 use super::{ATTACKED, CODE, DOUBLE, Known, State, TASKS, routed};
 
@@ -29,7 +29,7 @@ pub fn judge(before: &State, after: &State, what: &Transition) -> Result<(), Str
         accepted_rightly(before, after, &reject.task)?;
     }
     if let Transition::BeginClaim(claim) = what {
-        let unmet = |id: &TaskId| !merged(after.board(), id);
+        let unmet = |id: &TaskId| !merged(after, id);
         if after.board().task(&claim.task).is_some_and(|task| task.depends_on.iter().any(unmet)) {
             return Err(format!("{} was claimed before its dependency was merged", claim.task));
         }
@@ -146,11 +146,14 @@ fn two_own_the_same(state: &State) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the task or its replacements were merged.
-fn merged(board: &Board, id: &TaskId) -> bool {
-    board.task(id).is_some_and(|task| match task.status {
+/// Whether the task or its replacements were merged. Those that left the board are no replacements of others.
+fn merged(state: &State, id: &TaskId) -> bool {
+    let Some(task) = state.board().task(id) else {
+        return state.bench.world.archived.get(id).is_some_and(|left| left.status == Status::Merged);
+    };
+    match task.status {
         Status::Merged => true,
-        Status::Superseded => waits_for(task).iter().all(|next| merged(board, next)),
+        Status::Superseded => waits_for(task).iter().all(|next| merged(state, next)),
         _ => false,
-    })
+    }
 }

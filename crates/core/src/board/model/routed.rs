@@ -126,6 +126,11 @@ fn accept(task: &Task, tasks: Vec<NewTask>) -> AcceptResult {
     AcceptResult { task: task.id.clone(), digest: DIGEST.to_owned(), tasks, specs_found, pins: Vec::new() }
 }
 
+/// What of a person's or planner's would keep a long story from getting anywhere. The breadth-first walk tries it at once.
+fn rare(state: &State) -> usize {
+    if state.wanders { 2 } else { 1 }
+}
+
 fn is_slice(name: &str) -> bool {
     CODE.contains(&name) && !TASKS.contains(&name)
 }
@@ -133,7 +138,7 @@ fn is_slice(name: &str) -> bool {
 /// Everything that may be tried for the routed goal.
 pub fn offer(menu: &mut Menu, state: &State) {
     let board = state.board();
-    offer_route(menu, board);
+    offer_route(menu, state);
     for task in &board.tasks {
         let name = task.id.as_str();
         if is_slice(name) {
@@ -148,11 +153,12 @@ pub fn offer(menu: &mut Menu, state: &State) {
             menu.offer(1, if task.status.is_terminal() { "planner-1" } else { "liza" }, what);
         }
     }
-    offer_audit(menu, board);
-    offer_end(menu, board);
+    offer_audit(menu, state);
+    offer_end(menu, state);
 }
 
-fn offer_route(menu: &mut Menu, board: &Board) {
+fn offer_route(menu: &mut Menu, state: &State) {
+    let board = state.board();
     let routed = board.route().map(|route| route.route);
     let first = if routed.is_none() { 0 } else { 2 };
     menu.offer(first, "liza", route(board, Way::Multi));
@@ -170,7 +176,7 @@ fn offer_route(menu: &mut Menu, board: &Board) {
             reason: "it hangs".to_owned(),
             unbegun: true,
         };
-        menu.offer(1, "planner-1", collapse(STREAM));
+        menu.offer(rare(state), "planner-1", collapse(STREAM));
         menu.offer(0, "coder-1", collapse(STREAM));
         menu.offer(0, "human", collapse("zz"));
         if board.task(&id("a-code")).is_none() {
@@ -262,7 +268,8 @@ fn offer_result_of_merge(menu: &mut Menu, task: &Task) {
     }
 }
 
-fn offer_audit(menu: &mut Menu, board: &Board) {
+fn offer_audit(menu: &mut Menu, state: &State) {
+    let board = state.board();
     let mut audits: Vec<&Task> = board.tasks.iter().filter(|task| task.role == Role::auditor()).collect();
     let open = audits.iter().any(|task| !task.status.is_terminal());
     if let Step::Ask { round } = audit::next_step(board, &AuditConfig::default())
@@ -289,13 +296,14 @@ fn offer_audit(menu: &mut Menu, board: &Board) {
     }
     if !board.rest.routes.is_empty() {
         let waive = |reason: &str| WaiveAudit { reason: reason.to_owned(), counted: true };
-        menu.offer(1, "human", waive("I have read it"));
+        menu.offer(rare(state), "human", waive("I have read it"));
         menu.offer(0, "human", waive(""));
         menu.offer(0, "planner-1", waive("fine"));
     }
 }
 
-fn offer_end(menu: &mut Menu, board: &Board) {
+fn offer_end(menu: &mut Menu, state: &State) {
+    let board = state.board();
     if board.rest.goal.is_open() {
         menu.offer(0, "human", CompleteGoal { audited: true });
         menu.offer(0, "planner-1", CompleteGoal { audited: true });
@@ -323,7 +331,7 @@ fn offer_end(menu: &mut Menu, board: &Board) {
                 checkout: None,
                 audited: true,
             };
-            menu.offer(1, "human", deliver.clone());
+            menu.offer(rare(state), "human", deliver.clone());
             menu.offer(0, "planner-1", deliver);
         }
     }
