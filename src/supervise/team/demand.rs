@@ -118,7 +118,7 @@ impl TeamRun<'_> {
                         verdict.as_str()
                     ),
                     hint: format!(
-                        "`liza result show {task}` has the findings; `liza deliver --unaudited \"REASON\"` delivers it all the same"
+                        "`liza result show {task}` has the findings; `liza deliver --unaudited \"REASON\"` delivers it all the same, `liza goal abandon {goal} --reason …` gives it up"
                     ),
                 }]))
             }
