@@ -14,7 +14,7 @@ ESCAPES = {"gemini": (ESCAPE_NOTE, "\\@"), "qwen": (ESCAPE_NOTE, "\\@"),
 
 
 # What the CLIs call the tools by which an agent starts others.
-SUBAGENTS = {"task", "agent", "spawn_agent", "subagent", "delegate", "codebase_investigator"}
+SUBAGENTS = {"task", "agent", "workflow", "skill", "sendmessage", "listagents", "spawn_agent", "subagent", "delegate", "codebase_investigator"}
 # These have no option for it that liza knows; specs/providers.md says so.
 KEEP_SUBAGENTS = {"kimi"}
 

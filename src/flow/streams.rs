@@ -55,7 +55,7 @@ fn read(ctx: &Context, board: &Board, id: &TaskId) -> Result<(TaskResult, SliceR
     };
     match super::results::read_for(task, &bytes) {
         Ok(read) => Ok((result, read)),
-        Err(problems) => Err(super::results::invalid(id, &problems)),
+        Err(problems) => Err(super::results::invalid(task, &problems)),
     }
 }
 

@@ -127,7 +127,12 @@ fn bad_results_are_refused_with_their_field_and_kept() {
         }
         let ran = submit(&world, &operator, &place, "probe", &bad).exits(1);
         assert_eq!(ran.json()["error"]["code"], "refused.result", "{field}");
-        assert_eq!(ran.json()["error"]["details"]["field"], field, "{}", ran.stdout);
+        let details = &ran.json()["error"]["details"];
+        assert_eq!(details["field"], field, "{}", ran.stdout);
+        let kept = std::fs::read(details["kept"].as_str().expect("a path")).expect("it is kept");
+        assert_eq!(kept, serde_json::to_vec(&bad).unwrap(), "{field}");
+        let hint = ran.json()["error"]["hint"].as_str().unwrap_or_default().to_owned();
+        assert!(hint.contains("`liza schema worker-result-operator`"), "{hint}");
     }
     let kept = std::fs::read_dir(world.path(".liza/runs/probe/1-1")).expect("a directory").count();
     assert_eq!(kept, 7);
@@ -135,12 +140,23 @@ fn bad_results_are_refused_with_their_field_and_kept() {
     // An old attempt is over: its epoch says so.
     world.human(&["task", "release", "probe", "--reason", "another one"]).ok();
     world.claim(&operator, "probe");
+    std::fs::write(world.home().join("result.json"), good.to_string()).expect("written");
     let late = world.json_env(
         &operator,
         &["task", "submit", "probe", "--result", &world.home().join("result.json").display().to_string()],
         &[("LIZA_CLAIM", "probe:1")],
     );
     assert!(late.exit != 0);
+    assert_eq!(late.json()["error"]["code"], "stale.epoch", "{}", late.stdout);
+    let round = late.json()["error"]["details"]["kept"].as_str().expect("it is kept").to_owned();
+    assert!(round.contains("/runs/probe/3-"), "{round}");
+    // Nor is it lost where the worktree is gone.
+    let place = world.path(".worktrees/probe");
+    std::fs::rename(&place, world.home().join("away")).expect("moved");
+    let good = world.home().join("result.json").display().to_string();
+    let ran = world.json(&operator, &["task", "submit", "probe", "--result", &good]);
+    assert!(ran.exit != 0 && ran.json()["error"]["details"]["kept"].is_string(), "{}", ran.stdout);
+    std::fs::rename(world.home().join("away"), &place).expect("moved back");
     // Both partial: a second try, and then a question.
     for status in ["IDLE", "BLOCKED"] {
         if world.status_of("probe") == "IDLE" {
@@ -179,6 +195,9 @@ fn plan_waits_until_another_accepts_it() {
     assert_eq!(ran.json()["error"]["details"]["field"], "dispatch_plan.slices[0].timebox_minutes");
     submit(&world, &supervisor, &place, "w-plan", &plan(&world, "w-plan")).ok();
     assert_eq!(world.status_of("w-plan"), "READY_FOR_REVIEW");
+    let text = world.human(&["status"]).ok().stdout;
+    assert!(text.contains("plan w-plan of supervisor-1 waits for acceptance"), "{text}");
+    assert!(text.contains("`liza result accept w-plan`"), "{text}");
     // No code reviewer is offered it.
     assert_eq!(world.json(&reviewer, &["next", "--role", "code_reviewer"]).ok().data(), Value::Null);
     world.refused(&reviewer, &["review", "claim", "w-plan"], 1, "refused.kind_mismatch");

@@ -46,6 +46,7 @@ fn carry_out(ctx: &Context, plan: &Plan, head: &CommitId) -> Result<(Moved, u64)
         reason: format!("deliver {} to {}", plan.source, plan.branch),
         owner: owner.clone(),
         checkout,
+        audited: true,
     };
     let begun = ctx.commit(begin)?;
     let id = begun.outcome.intent;

@@ -75,10 +75,7 @@ pub fn plan(ctx: &Context, wanted: &Wanted<'_>) -> Result<Plan> {
     let snapshot = ctx.read(&Needs::Nothing)?;
     let board = &snapshot.board;
     let source = board.config().integration_branch.clone();
-    permitted_now(ctx, board, wanted.to.unwrap_or(&source))?;
-    if !wanted.unaudited {
-        check_audited(board)?;
-    }
+    permitted_now(ctx, board, wanted.to.unwrap_or(&source), !wanted.unaudited)?;
     ctx.integration_in_place(board)?;
     let query = ctx.query()?;
     let head = integration_head(ctx, board)?;
@@ -118,14 +115,15 @@ pub fn plan(ctx: &Context, wanted: &Wanted<'_>) -> Result<Plan> {
     Ok(Plan { source, head, branch, old, checkout, has_own_commits, commits, files, config })
 }
 
-/// Refuses agents, and callers stopped by a switch, before any other check.
-pub fn permitted_now(ctx: &Context, board: &Board, branch: &str) -> Result<()> {
+/// Refuses agents, callers stopped by a switch, and (`audited`) what no auditor has approved, before any other check.
+pub fn permitted_now(ctx: &Context, board: &Board, branch: &str, audited: bool) -> Result<()> {
     let begin = BeginMove {
         kind: MoveKind::Deliver,
         branch: branch.to_owned(),
         reason: "deliver".to_owned(),
         owner: host::this_process(),
         checkout: None,
+        audited,
     };
     ctx.ask(board, begin)
 }

@@ -123,7 +123,7 @@ impl TeamRun<'_> {
                         verdict.as_str()
                     ),
                     hint: format!(
-                        "`liza result show {task}` has the findings; `liza deliver --unaudited \"REASON\"` delivers it all the same"
+                        "`liza result show {task}` has the findings; `liza deliver --unaudited \"REASON\"` delivers it all the same, `liza goal abandon {goal} --reason …` gives it up"
                     ),
                 }]))
             }
@@ -153,6 +153,7 @@ impl TeamRun<'_> {
             risk: Some(route.risk),
             force: Some(Way::Multi),
             after: Some(format!("the single job {job} ended BLOCKED")),
+            once: true,
         };
         match self.ctx.commit_as_liza(record) {
             Ok(_) => {

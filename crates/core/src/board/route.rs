@@ -123,6 +123,8 @@ record! {
         pub reason: String,
         pub by: AgentId,
         pub time: Wall,
+        /// How many audits there were then: it does not cover later ones.
+        pub audits: Option<u64>,
     }
 }
 
@@ -171,11 +173,16 @@ impl Route {
 
     /// Needs no audit, or a person delivered it without one.
     pub fn needs_no_approval(&self) -> bool {
-        let waived = self
-            .waived
-            .as_ref()
-            .is_some_and(|waiver| self.audits.last().is_none_or(|audit| audit.time <= waiver.time));
-        !self.is_audited() || waived
+        !self.is_audited() || self.is_waived()
+    }
+
+    /// A person has delivered it without an approval, and no auditor has spoken since.
+    pub fn is_waived(&self) -> bool {
+        let since = |waiver: &Waiver| match waiver.audits {
+            Some(then) => self.audits.len() as u64 <= then,
+            None => self.audits.last().is_none_or(|audit| audit.time <= waiver.time),
+        };
+        self.waived.as_ref().is_some_and(since)
     }
 
     /// In one line, for people.

@@ -25,7 +25,7 @@ impl Board {
     }
 
     /// While work on a goal goes on, an approval is of the head that was audited; later goals move the head of one that is over.
-    fn may_be_delivered(&self, goal: &Goal, route: &Route) -> bool {
+    pub(super) fn may_be_delivered(&self, goal: &Goal, route: &Route) -> bool {
         let goes_on = goal.is_open() && goal.id == self.rest.goal.id;
         let approved = match goes_on {
             true => route.is_approved_at(self.rest.integration.head.as_ref()),

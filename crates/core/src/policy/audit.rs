@@ -40,7 +40,7 @@ pub enum Step {
 /// What is left to do about the audit of the current goal.
 pub fn next_step(board: &Board, config: &AuditConfig) -> Step {
     let Some(route) = board.route().filter(|route| route.is_audited()) else { return Step::Nothing };
-    if route.is_approved_at(board.rest.integration.head.as_ref()) {
+    if route.is_approved_at(board.rest.integration.head.as_ref()) || route.is_waived() {
         return Step::Nothing;
     }
     let used = route.rounds_used();

@@ -81,7 +81,7 @@ impl Verb for AcceptResult {
         if self.tasks.is_empty() {
             return check_stream_plan(board, &self.task);
         }
-        check_accepted(board, &self.task, &self.tasks)?;
+        check_accepted(board, call, &self.task, &self.tasks)?;
         check_spawn(board, call, self.tasks.iter().map(|task| &task.role))?;
         check_new(board, call, &self.tasks, true)?;
         self.tasks.iter().try_for_each(check_slice)?;

@@ -84,6 +84,8 @@ logged! {
     /// A person delivers what no auditor has approved.
     pub struct WaiveAudit {
         pub reason: String,
+        /// It covers the audits there were, by their number; older records go by the time.
+        pub counted: bool,
     }
 }
 
@@ -100,11 +102,13 @@ impl Verb for WaiveAudit {
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let goals: Vec<String> = board.unaudited().iter().filter_map(|route| route.goal.clone()).collect();
-        let waiver = Waiver { reason: self.reason.clone(), by: call.by.id(), time: call.now.wall };
+        let (by, time) = (call.by.id(), call.now.wall);
+        let waiver = Waiver { reason: self.reason.clone(), by, time, audits: None };
         for goal in &goals {
             let of_goal = |route: &&mut Route| route.goal.as_ref() == Some(goal);
             if let Some(route) = board.rest.routes.iter_mut().rfind(of_goal) {
-                route.waived = Some(waiver.clone());
+                let audits = self.counted.then_some(route.audits.len() as u64);
+                route.waived = Some(Waiver { audits, ..waiver.clone() });
             }
         }
         AuditWaived { goals, reason: self.reason.clone() }
@@ -112,9 +116,24 @@ impl Verb for WaiveAudit {
 }
 
 /// Whether everything that was routed may be delivered.
-pub fn check_audited(board: &Board) -> Result<(), Refusal> {
+pub fn check_audited(board: &Board, call: &Call) -> Result<(), Refusal> {
     let open = board.unaudited();
-    let Some(route) = open.first() else { return Ok(()) };
+    match open.first().filter(|_| call.guards.on(Guard::Audit)) {
+        Some(route) => Err(unaudited(route, "may not be delivered yet")),
+        None => Ok(()),
+    }
+}
+
+/// Whether the current goal may be called complete: no auditor is needed, one has approved, or a person delivered it without.
+pub fn check_goal_audited(board: &Board, call: &Call) -> Result<(), Refusal> {
+    let open = board.route().filter(|route| !board.may_be_delivered(&board.rest.goal, route));
+    match open.filter(|_| call.guards.on(Guard::Audit)) {
+        Some(route) => Err(unaudited(route, "is not complete")),
+        None => Ok(()),
+    }
+}
+
+fn unaudited(route: &Route, may_not: &str) -> Refusal {
     let goal = route.goal.as_deref().unwrap_or_default();
     let what = match route.audits.last() {
         None => "no auditor has reviewed it".to_owned(),
@@ -123,7 +142,7 @@ pub fn check_audited(board: &Board) -> Result<(), Refusal> {
         }
         Some(audit) => format!("the auditor said {} ({})", audit.verdict.as_str(), audit.task),
     };
-    Err(refusal!(Code::Unaudited, "{goal} may not be delivered yet: {what}")
+    refusal!(Code::Unaudited, "{goal} {may_not}: {what}")
         .hint("`liza run` goes on with it; a person may deliver it all the same: `liza deliver --unaudited \"REASON\"`")
-        .detail("goal", goal))
+        .detail("goal", goal)
 }
