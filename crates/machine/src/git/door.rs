@@ -9,7 +9,7 @@
 use std::os::unix::fs::symlink;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::host::place::Temporary;
+use crate::host::anchored_path::Temporary;
 
 use super::checkouts::check_sound;
 use super::files;

@@ -2,12 +2,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "the machine is this room")]
 
+pub mod anchored_path;
 mod clock;
 pub mod crash;
 mod filesystem;
 mod mark;
 mod parallel;
-pub mod place;
 mod plain;
 mod process;
 mod procfs;

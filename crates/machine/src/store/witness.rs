@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use crate::board::state::JournalMark;
 use crate::board::{Board, Stamp};
-use crate::host::place::Place;
+use crate::host::anchored_path::AnchoredPath;
 use crate::wire::state::{Decoded, hash};
 
 use super::copies::{LARGEST_LOG, Witness};
@@ -235,7 +235,7 @@ impl Store {
         };
         let base = dir.parent().unwrap_or(dir);
         let moved = |base_of_target: &Path, to: &Path| -> io::Result<()> {
-            Place::at(base, dir)?.move_to(&Place::at(base_of_target, to)?).map(|_| ())
+            AnchoredPath::at(base, dir)?.move_to(&AnchoredPath::at(base_of_target, to)?).map(|_| ())
         };
         let inside = self.dir().join("copies");
         if self.exists() && moved(self.dir(), &inside).is_ok() {
