@@ -33,9 +33,9 @@ record! {
     /// How one file changed.
     #[derive(Eq)]
     pub struct FileDrift {
-        /// Its name before; empty if it is new.
+        /// Its name before; empty for a new file.
         pub from: String,
-        /// Its name now; absent if it is gone.
+        /// Its name now; absent for a deleted file.
         pub to: Option<String>,
         pub hunks: Vec<Hunk>,
     }
@@ -141,7 +141,7 @@ pub fn repeated(issues: &[Issue], feedback: &Feedback, drift: &[Drift]) -> Vec<O
             }
         }
     }
-    // The likest first, then the nearest, then the oldest.
+    // The most alike first, then the nearest, then the oldest.
     pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2, a.3).cmp(&(b.1, b.2, b.3))));
     let mut found: Vec<Option<usize>> = vec![None; feedback.issues.len()];
     for (_, _, which, at) in pairs {
@@ -319,7 +319,7 @@ fn next_number(issues: &[Issue]) -> u64 {
     used.max().unwrap_or(0) + 1
 }
 
-/// Moves an issue to where its line is now.
+/// Moves an issue to the current position of its line.
 fn follow(issue: &mut Issue, round: &Round<'_>) {
     let now = lines_now(issue, round.drift);
     let known = issue.seen_at.as_ref().is_some_and(|at| round.drift.iter().any(|drift| &drift.since == at));

@@ -34,12 +34,12 @@ const RED_TEAM: [&str; 2] = ["red-1", "both-1"];
 const ATTACKED: &str = "t2";
 /// The task that two reviewers have to approve.
 const DOUBLE: &str = "t1";
-/// The task at which reviewers have nothing but small issues to find.
+/// The task at which reviewers find only minor issues.
 const TASTE: &str = "t1";
-/// What a rejection is called that amounts to an approval.
+/// The name of a rejection that counts as an approval.
 const ACCEPTED: &str = "reject, accepted with notes";
 
-/// A board, and what is true around it.
+/// A board and its circumstances.
 #[derive(Clone)]
 struct State {
     bench: Bench,
@@ -56,13 +56,13 @@ struct Known {
     implementers: Vec<String>,
     /// A checkpoint was written since the last claim.
     announced: bool,
-    /// The branch stands elsewhere than where it was handed in.
+    /// The branch has moved since the submission.
     moved: bool,
     /// The reviewers that approved the last submission, as long as it was not rejected.
     approved_by: Vec<String>,
 }
 
-/// How a state came about, for failure reports.
+/// The steps that led to a state, for failure reports.
 struct Step {
     what: String,
     before: Option<Rc<Step>>,
@@ -85,7 +85,7 @@ impl State {
             config.max_coder_iterations = 2;
             config.max_review_cycles = 2;
             config.breaker_rejections = 2;
-            // One tick ends every deadline there is.
+            // One tick passes every deadline.
             config.blocked_hold_seconds = LEASE;
         });
         for spare in ["coder-2", "reviewer-2", "auditor-1"] {
@@ -119,7 +119,7 @@ impl State {
         }
     }
 
-    /// Drops what no rule asks for, so that boards that differ in their past alone are kept as small as one.
+    /// Drops what no rule reads, so that boards that differ only in their past count as one.
     fn forget_the_past(&mut self) {
         let board = &mut self.bench.board;
         let rest = &mut board.rest;
@@ -127,7 +127,7 @@ impl State {
         rest.anomalies.clear();
         for task in &mut board.tasks {
             let (_, body) = task.parts_mut();
-            // The last round is asked for: only small issues twice running end the rounds.
+            // The rules read the last round: only minor issues twice in a row end the rounds.
             let last = body.reviews.len().saturating_sub(1);
             body.reviews.drain(..last);
             body.issues.retain(|issue| issue.is_open());
@@ -165,13 +165,13 @@ struct Walk {
     steps: usize,
     /// All boards with fewer disturbances than this were reached.
     disturbances: usize,
-    /// The verbs that were accepted at least once: a rule that refuses everything is safe and useless.
+    /// The verbs that were accepted at least once: a rule that refuses everything is safe but useless.
     verbs: BTreeSet<&'static str>,
     statuses: BTreeSet<Status>,
     found: Option<String>,
 }
 
-/// Walks until there is nothing new, `most` states were seen, or something is wrong.
+/// Walks until there is no new state, `most` states were seen, or a property fails.
 fn walk(guards: Guards, most: usize) -> Walk {
     let mut first = State::first();
     first.bench.guards = guards;
@@ -217,7 +217,7 @@ fn walk(guards: Guards, most: usize) -> Walk {
     result
 }
 
-/// Every state one step away, each judged; or what is wrong.
+/// Every state one step away, each checked; or the failed property.
 fn expand(state: &State, result: &mut Walk) -> Result<Vec<(usize, State)>, String> {
     let mut nexts = Vec::new();
     let mut scratch = state.board().clone();
@@ -250,7 +250,8 @@ fn refuses_late_writers(state: &State, scratch: &mut Board) -> Result<(), String
     Ok(())
 }
 
-/// The state after this act, if it is allowed. `scratch` is a copy of the state's board, and is one afterwards.
+/// The state after this act, if the rules allow it. `scratch` is a copy of the state's board, before and after the
+/// call.
 fn attempt(state: &State, act: &Act, scratch: &mut Board) -> Result<Option<State>, String> {
     let call = state.bench.call(act.by.clone());
     if apply(scratch, &act.what, &call, None).is_err() {
@@ -268,7 +269,7 @@ fn attempt(state: &State, act: &Act, scratch: &mut Board) -> Result<Option<State
     Ok(Some(next))
 }
 
-/// One long story, chosen by chance: whatever is allowed next, and in one step of ten the circumstances change.
+/// One long random walk: in each step an allowed act, and in one step of ten a change of the circumstances.
 fn wander(seed: u64, length: usize) -> Result<usize, String> {
     let mut chance = Chance(seed);
     let mut state = State::first();
@@ -283,7 +284,7 @@ fn wander(seed: u64, length: usize) -> Result<usize, String> {
         while next.is_none() && !acts.is_empty() {
             let at = chance.below(acts.len());
             let act = acts.swap_remove(at);
-            // Disturbances are tried less often than progress, or no story would get far.
+            // Disturbances are tried less often than progress, or no walk would get far.
             if chance.below([1, 4, 100][act.cost]) == 0 {
                 next = attempt(&state, &act, &mut scratch)?;
             }
@@ -303,7 +304,7 @@ fn wander(seed: u64, length: usize) -> Result<usize, String> {
     Ok(length)
 }
 
-/// A small generator of numbers (xorshift), so that a failure can be repeated by its seed.
+/// A small random number generator (xorshift), so that a failure can be repeated by its seed.
 struct Chance(u64);
 
 impl Chance {
@@ -337,7 +338,7 @@ fn note(next: &mut State, before: &State, by: &Actor, what: &Transition) {
             }
         }
         Transition::Approve(approve) => approved(next, &approve.task, by),
-        // A rejection that amounts to an approval counts as one.
+        // A rejection that was accepted with notes counts as an approval.
         Transition::Reject(Reject { task, .. }) if accepted(next, task) => approved(next, task, by),
         Transition::Reject(Reject { task, .. })
         | Transition::RejectByRedTeam(RejectByRedTeam { task, .. })
@@ -350,7 +351,7 @@ fn note(next: &mut State, before: &State, by: &Actor, what: &Transition) {
     }
 }
 
-/// Whether a rejection came to an approval, or to one of several.
+/// Whether a rejection counted as an approval, or as one of several.
 fn accepted(next: &State, task: &TaskId) -> bool {
     next.board()
         .task(task)
@@ -374,7 +375,7 @@ fn no_reachable_board_breaks_a_rule() {
     assert!(walk.states >= states, "only {walk:?}");
     let disturbances = sweep(0, 1);
     assert!(walk.disturbances >= disturbances, "the walk saw too few disturbances: {walk:?}");
-    // The short walk ends before anything has gone wrong twice.
+    // The short walk ends before two disturbances can happen.
     let too_late_for_it: &[&str] = sweep(&["void_approval"], &[]);
     for verb in [
         "begin_claim",
@@ -416,7 +417,7 @@ fn no_reachable_board_breaks_a_rule() {
     }
 }
 
-/// The walk ends near the beginning of most stories; these go on to the end, through many disturbances.
+/// The walk above ends near the beginning of most stories; these walks go on to the end, through many disturbances.
 #[test]
 fn long_random_walks_break_no_rule() {
     let mut steps = 0;
@@ -430,7 +431,7 @@ fn long_random_walks_break_no_rule() {
     assert!(steps > 60 * seeds as usize, "the stories are short: {steps} steps");
 }
 
-/// The walk is worth something only if it notices a guard that is missing.
+/// The walk is useful only if it notices a missing guard.
 #[test]
 fn model_notices_every_missing_guard() {
     for (guard, expected) in [
