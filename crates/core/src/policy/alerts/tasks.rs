@@ -16,7 +16,7 @@ fn holder(task: &Task) -> &str {
     task.assigned_to.as_ref().map_or("no agent", AgentId::as_str)
 }
 
-/// A claim or a review whose holder let its time pass, left, or registered again (a new incarnation).
+/// A claim or a review whose holder let the lease expire, retired, or registered again (a new incarnation).
 pub fn lease_expired(s: &Situation, report: &mut Report) {
     for task in open(s) {
         let (what, lease) = match task.status {
@@ -32,7 +32,7 @@ pub fn lease_expired(s: &Situation, report: &mut Report) {
         let role = task.next_role();
         let (id, agent) = (&task.id, &lease.agent);
         let over = ago(i64::try_from(over).unwrap_or(i64::MAX)).replace("just now", "a moment");
-        let text = format!("the {what} {id} by {agent} has been over for {over}; any {role} may take it");
+        let text = format!("the {what} {id} by {agent} expired {over} ago; any {role} may claim it");
         let hint = format!(
             "`liza agent log {agent}` shows what {agent} does; if it is gone, `liza next --role {role}`"
         );
@@ -41,11 +41,11 @@ pub fn lease_expired(s: &Situation, report: &mut Report) {
     }
 }
 
-/// For how many seconds a lease has been over, if longer than the grace.
+/// How many seconds ago a lease expired, if longer than the grace.
 fn over_for(s: &Situation, lease: &Lease, report: &mut Report) -> Option<u64> {
     let grace = s.board.config().heartbeat_seconds.saturating_mul(LEASE_GRACE_HEARTBEATS);
     if lease_over(s.board, lease, s.now) && !lease.ran_out(s.now) {
-        // An agent that registered again has its grace to take the task up again; a retired one never will.
+        // An agent that registered again has its grace to claim the task again; a retired agent never will.
         let agent = s.board.agent(&lease.agent).filter(|agent| agent.is_active());
         return report.due(agent.map_or(grace, |agent| s.age(agent.registered_at)), grace);
     }
@@ -69,12 +69,12 @@ pub fn blocked(s: &Situation, report: &mut Report) {
     }
 }
 
-/// Rejected, and the agent it was reserved for does not take it up again.
+/// A rejected task whose reserved agent does not claim it again.
 pub fn orphaned_rejected(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::Rejected) {
         let owner = task.assigned_to.as_ref();
         if s.is_halted(task, owner) || s.board.intent_of(&task.id).is_some() {
-            // After the halt it is still the same occurrence.
+            // After the halt it is the same occurrence.
             report.lingering.insert(key(Kind::OrphanedRejected, &task.id, entered(task)));
             continue;
         }
@@ -87,21 +87,21 @@ pub fn orphaned_rejected(s: &Situation, report: &mut Report) {
             continue;
         }
         let whom = holder(task);
-        let why = if gone { "is gone" } else { "did not take it up again in time" };
+        let why = if gone { "is gone" } else { "did not claim it again in time" };
         let text = format!("{} was rejected and {whom} {why}; no agent works on the feedback", task.id);
         let hint = format!("any {} may take it: `liza next --role {}`", task.role, task.role);
         report.tell(Alert::new(Kind::OrphanedRejected, &task.id, entered(task), text, hint));
     }
 }
 
-/// One agent's work comes back again and again.
+/// One agent's work is rejected repeatedly.
 pub fn review_loop(s: &Situation, report: &mut Report) {
     for task in open(s).filter(|task| task.status != Status::Approved) {
         let rejections = task.review_cycles_current;
         if rejections < REVIEW_LOOP {
             continue;
         }
-        // Where this agent's row began, and how many times three it has come to.
+        // The first rejection of this agent's series, and how many times three it has reached.
         let row = task.review_cycles_total.saturating_sub(rejections);
         let (id, whose) = (&task.id, holder(task));
         let reason = said(task.body().rejection_reason.as_deref().unwrap_or_default());
@@ -170,7 +170,7 @@ pub fn hypothesis_exhausted(s: &Situation, report: &mut Report) {
     }
 }
 
-/// Claimed by another agent than the time before.
+/// The task was claimed by another agent than before.
 pub fn reassigned(s: &Situation, report: &mut Report) {
     for task in open(s) {
         let claimed = |entry: &&HistoryEntry| matches!(entry.event, Event::Claimed | Event::TakenOver);

@@ -47,11 +47,11 @@ fn detector(pattern: Pattern) -> Detector {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gauge {
     pub pattern: Pattern,
-    /// What is done when it trips; nothing, if it is not looked for.
+    /// The response to a trip; none if the pattern is not checked.
     pub response: Option<Response>,
-    /// The one that is nearest to tripping, if there is any.
+    /// The story nearest to tripping, if there is one.
     pub nearest: Option<Story>,
-    /// The open trip that the nearest belongs to.
+    /// The open trip for the nearest story.
     pub open: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub fn gauges(board: &Board, archived: &[Task], config: &BreakerConfig, now: Wal
     Pattern::ALL.into_iter().map(gauge).collect()
 }
 
-/// What the breaker is to trip for now: no story that it is open for already.
+/// The stories for which the breaker must trip now, without those of open trips.
 pub fn trips(board: &Board, archived: &[Task], config: &BreakerConfig, now: Wall) -> Vec<TripBreaker> {
     if !config.enabled {
         return Vec::new();
@@ -94,14 +94,14 @@ pub fn trips(board: &Board, archived: &[Task], config: &BreakerConfig, now: Wall
     all
 }
 
-/// Whether what was merged and archived since makes a difference to it.
+/// Whether the number of merged and archived tasks matters for the pattern.
 pub fn weighs_merges(pattern: Pattern) -> bool {
     matches!(pattern, Pattern::DebtAccumulation | Pattern::PlanningChurn)
 }
 
 fn nearest_first(mut stories: Vec<Story>) -> Vec<Story> {
     stories.sort_by(|a, b| {
-        // Compared as fractions, without dividing.
+        // Compares fractions without dividing.
         let (left, right) = (a.count.saturating_mul(b.needed), b.count.saturating_mul(a.needed));
         right.cmp(&left).then_with(|| a.key.cmp(&b.key))
     });

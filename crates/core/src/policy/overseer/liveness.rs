@@ -48,11 +48,11 @@ impl Liveness {
 const LATELY_SECONDS: u64 = 60;
 
 pub fn liveness(history: &[AgentSnapshot], signals: &Signals, config: &OverseerConfig) -> Liveness {
-    let heartbeat = format!("last heard of on the board {} s ago", signals.seconds_since_heartbeat);
+    let heartbeat = format!("last heartbeat {} s ago", signals.seconds_since_heartbeat);
     if signals.runner_lives == Some(false) {
         let (grade, work) = match (signals.lease_expired, signals.holds_work) {
-            (true, _) => (Grade::Dead, "its lease is over"),
-            (false, true) => (Grade::Suspect, "its lease is not over"),
+            (true, _) => (Grade::Dead, "its lease has expired"),
+            (false, true) => (Grade::Suspect, "its lease has not expired"),
             (false, false) => (Grade::Finished, "it holds no work"),
         };
         let gone =
@@ -90,8 +90,8 @@ fn idle(signals: &Signals, heartbeat: String) -> Liveness {
 /// The agent works and no runner observes it: only the board says anything about it.
 fn unseen(signals: &Signals, heartbeat: String, config: &OverseerConfig) -> Liveness {
     let looks = match signals.seconds_since_snapshot {
-        Some(age) => format!("last looked at {age} s ago"),
-        None => "it has not been looked at".to_owned(),
+        Some(age) => format!("last snapshot {age} s ago"),
+        None => "there is no snapshot of it".to_owned(),
     };
     let mut because = vec![heartbeat, looks];
     if signals.runner_lives == Some(true) {
@@ -104,7 +104,7 @@ fn unseen(signals: &Signals, heartbeat: String, config: &OverseerConfig) -> Live
         Grade::Quiet
     } else {
         if signals.lease_expired {
-            because.push("its lease is over".to_owned());
+            because.push("its lease has expired".to_owned());
         }
         Grade::Suspect
     };
@@ -134,13 +134,13 @@ fn of_session(looks: &[AgentSnapshot], config: &OverseerConfig) -> Liveness {
         works.push(format!("its processes used {used} ms of processor time in the last {span} s"));
     }
     if latest.has_children() {
-        works.push(format!("{} more than it has by itself", counted(latest.children())));
+        works.push(format!("{} more than the provider's own", counted(latest.children())));
     }
     if !works.is_empty() {
         works.push(silence);
         return Liveness::new(Grade::Quiet, works);
     }
-    let still = format!("no sign of it at all for {} s", latest.still_seconds);
+    let still = format!("no sign of the agent for {} s", latest.still_seconds);
     if latest.still_seconds >= config.suspect_after_seconds {
         let alone = format!("{} of it, and no work of the processor", counted(latest.processes));
         return Liveness::new(Grade::Suspect, vec![still, alone]);

@@ -79,7 +79,7 @@ fn timebox(task: &NewTask, strict: bool) -> Option<Finding> {
     let band = slice.band(&task.role);
     if task.role.codes() && minutes > HARD_CAP_MINUTES {
         let message = format!(
-            "{id} is given {minutes} minutes; a coder's work is given at most {HARD_CAP_MINUTES}, so that a stall is noticed"
+            "{id} is given {minutes} minutes; a coder's task gets at most {HARD_CAP_MINUTES}, so that a stall is noticed"
         );
         let hint = "split it into smaller tasks; what brings the parts together is for `role: supervisor` with `slice_kind: merge`";
         return Some(Finding::of(Severity::Error, "timebox_over_cap", id, message, hint));
