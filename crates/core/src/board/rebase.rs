@@ -284,6 +284,6 @@ mod tests {
         let (edit, _) = rebased(retitled, |_| {}).expect("an edit");
         assert_eq!(edit.tasks.len(), 1);
         let begun = rebased(retitled, |bench| drop(bench.claim("coder-1", "t")));
-        assert_eq!(begun.expect_err("a conflict"), ["task t is WORKING by now"]);
+        assert_eq!(begun.expect_err("a conflict"), ["task t is WORKING now"]);
     }
 }

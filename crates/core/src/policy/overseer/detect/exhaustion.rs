@@ -10,21 +10,21 @@ use crate::policy::{overseer::*, prelude::*};
 const WARNING_PER_CENT: u128 = 75;
 const CRITICAL_PER_CENT: u128 = 90;
 
-/// What there is of one thing, and how much of it is used.
+/// The use of one resource.
 struct Share {
     behaviour: Behaviour,
     used: u64,
-    /// None where nothing is limited.
+    /// None without a limit.
     limit: Option<u64>,
-    /// The runner ends the session at it.
+    /// The runner ends the session at this limit.
     of_role: bool,
-    /// The overseer does not warn below this.
+    /// The overseer does not warn below this amount.
     from: u64,
     what: &'static str,
 }
 
 impl Share {
-    /// From where on so much of it is used.
+    /// The amount that is this percentage of the limit.
     fn at(&self, limit: u64, per_cent: u128) -> u64 {
         let share = (u128::from(limit) * per_cent).div_ceil(100);
         u64::try_from(share).unwrap_or(u64::MAX).max(self.from)

@@ -1,4 +1,4 @@
-//! Failure after failure.
+//! Repeated failures.
 
 use super::{looks::*, measure::Measure};
 use crate::policy::{overseer::*, prelude::*};
@@ -12,16 +12,17 @@ pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
     Measure::new(Behaviour::RepeatedFailures, what, failures, alarm)
 }
 
-/// How many failures there were more, if nothing was done on the board meanwhile. A counter that falls is another's.
+/// How many failures were added, if the task made no step on the board meanwhile. A falling counter belongs to another
+/// session.
 fn failing(window: &[&AgentSnapshot]) -> Option<u64> {
     let never_fewer = window.windows(2).all(|pair| pair[1].errors >= pair[0].errors);
     let same_step = window.windows(2).all(|pair| pair[1].board_mark == pair[0].board_mark);
     (never_fewer && same_step).then(|| grown(window, |look| look.errors))
 }
 
-/// More failures in a window than the threshold are worth a nudge even if files change: changing something blindly and
-/// failing again is what it looks like. A step on the board is progress. If it goes on for a whole further window, and
-/// not even a file changed in both, more nudges do not help.
+/// More failures in a window than the threshold cause a nudge even if files change: the agent may change files blindly.
+/// A step on the board is progress. If failures continue for a whole further window, and no file changed in both,
+/// nudges do not help.
 pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
     let (window, latest) = (looks.last(WINDOW)?, looks.latest());
     let (grew, more_than) = (failing(window)?, config.failure_increase_threshold);

@@ -7,9 +7,9 @@
 use super::{looks::*, measure::Measure};
 use crate::policy::{overseer::*, prelude::*};
 
-/// Three growths need four looks.
+/// Three increases need four snapshots.
 const WINDOW: usize = 4;
-/// Fewer are not worth a word even if nothing else was changed yet.
+/// Fewer files are not reported, even if no other file was changed.
 const SOME: u64 = 3;
 
 pub fn measure(looks: &Looks<'_>, _: &OverseerConfig) -> Measure {
@@ -22,7 +22,7 @@ pub fn measure(looks: &Looks<'_>, _: &OverseerConfig) -> Measure {
     of("looks running with more files that were neither announced nor are in scope", running as u64)
 }
 
-/// More files astray than at home, and still more come.
+/// Whether more files are out of scope than in it, and their number still grows.
 fn outweigh(window: &[&AgentSnapshot]) -> bool {
     let Some(latest) = window.last() else { return false };
     let astray = latest.files_unannounced;
