@@ -24,7 +24,7 @@ pub enum EmitError {
     KeyNotText,
     #[error("a map key is longer than {LONGEST_KEY} bytes")]
     KeyTooLong,
-    #[error("raw bytes have no form in the file")]
+    #[error("raw bytes cannot be written")]
     RawBytes,
     #[error("{0}")]
     Other(String),
@@ -69,7 +69,7 @@ enum ValuePosition {
     AfterDash,
 }
 
-/// Writes one value; `indent` is where its lines go should it need lines of its own.
+/// Writes one value; `indent` is the indentation of its lines, if it needs more than one.
 struct Emitter<'o> {
     out: &'o mut String,
     indent: usize,
@@ -137,7 +137,7 @@ enum Shape {
     List,
 }
 
-/// A map or list being written; only its first entry or its end tells whether it is empty.
+/// A map or list being written; its first entry or its end shows whether it is empty.
 struct Collection<'o> {
     out: &'o mut String,
     indent: usize,

@@ -21,7 +21,7 @@ pub(super) struct Entries<'p, 'de> {
     pub(super) indent: usize,
     pub(super) depth: usize,
     pub(super) first: First,
-    /// Kept where the reader would not notice a repeated key by itself; derived structs do.
+    /// Present if the reader would not notice a repeated key itself; derived structs do.
     pub(super) seen: Option<SeenKeys<'de>>,
 }
 
@@ -41,7 +41,7 @@ impl<'de> Entries<'_, 'de> {
         }
     }
 
-    /// Refuses entries the reader did not ask for.
+    /// Refuses entries that the reader did not ask for.
     pub(super) fn finish(self) -> Result<(), ParseError> {
         match (self.first, self.lines.margin(self.indent)) {
             (First::Passed, Margin::EndOfText | Margin::Less) => Ok(()),

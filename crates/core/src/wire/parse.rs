@@ -52,7 +52,7 @@ pub(super) enum ValuePosition {
     AfterDash,
 }
 
-/// One value yet to be read; `indent` is where its lines are should it have lines of its own.
+/// One value to read; `indent` is the indentation of its lines, if it has more than one.
 pub(super) struct Value<'p, 'de> {
     pub(super) lines: &'p mut Lines<'de>,
     pub(super) indent: usize,
@@ -152,7 +152,7 @@ impl<'p, 'de> Value<'p, 'de> {
     }
 }
 
-/// What a bare scalar says to a reader that has no type in mind.
+/// The value of a bare scalar for a reader without a type.
 fn visit_bare<'de, V: Visitor<'de>>(text: &'de str, visitor: V) -> Result<V::Value> {
     match text {
         "null" => return visitor.visit_unit(),
