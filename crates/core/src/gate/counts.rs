@@ -5,12 +5,12 @@ use super::{Ran, Said, remember};
 /// Tests that were run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Whether anything was found that counts tests.
+    /// Whether any test counts were found.
     pub found: bool,
     pub passed: u64,
     pub failed: u64,
     pub failing: Vec<String>,
-    /// Some may be missing.
+    /// Some counts may be missing.
     pub incomplete: bool,
 }
 
@@ -25,7 +25,7 @@ impl Counts {
         remember(&mut self.failing, name);
     }
 
-    /// A pass needs all three: the exit code, no failed test, and that tests were run at all.
+    /// A pass needs all three: exit code 0, no failed test, and at least one test.
     pub fn said(self, ran: &Ran<'_>) -> Said {
         let (exit, failed) = (ran.exit, self.failed);
         let total = self.passed.saturating_add(failed);
@@ -41,7 +41,7 @@ impl Counts {
             (0, true) if total == 0 => Some("no test was run".to_owned()),
             (_, true) if total == 0 => Some(format!("it exited with {exit}, and no test was run")),
             (0, true) => None,
-            (_, true) => Some(format!("it exited with {exit}, although no test is seen to fail")),
+            (_, true) => Some(format!("it exited with {exit}, although no test failed in its output")),
         };
         let counted = self.found && !self.incomplete;
         Said {

@@ -1,4 +1,4 @@
-//! GATE ADAPTERS: they read the output of a check. Pure: from bytes to a result.
+//! Gate adapters: they read the output of a check. Pure: from bytes to a result.
 
 pub mod changed;
 mod counts;
@@ -20,21 +20,21 @@ use crate::board::gates::GateStatus;
 use crate::policy::gate::{AdapterKind, Gate};
 use crate::text::{clipped, shown_line};
 
-/// How a command ended. Commands that could not run never come here.
+/// The end of a command. Commands that could not run never come here.
 #[derive(Debug, Clone, Copy)]
 pub struct Ran<'a> {
     pub exit: i32,
-    /// Both outputs as they came; the middle of a long one is cut out.
+    /// Both outputs in order; the middle of a long one is cut.
     pub output: &'a [u8],
-    /// Its standard output alone, cut the same way.
+    /// Only its standard output, cut the same way.
     pub stdout: &'a [u8],
-    /// Whether something was cut out of these.
+    /// Whether these were cut.
     pub cut: bool,
-    /// The content of the file that `report` names; none if it was not written by this run.
+    /// The content of the file that `report` names; none if this run did not write it.
     pub report: Option<&'a [u8]>,
-    /// The hash that is expected, if any is.
+    /// The expected hash, if there is one.
     pub expected: Option<&'a str>,
-    /// The lines that are new or changed, for a gate that judges those alone.
+    /// The new or changed lines, for a gate that judges only those.
     pub changed: Option<&'a changed::ChangedLines>,
 }
 
@@ -45,15 +45,15 @@ pub struct Said {
     pub total: Option<u64>,
     pub passed: Option<u64>,
     pub hash: Option<String>,
-    /// Why it is no pass, in one line.
+    /// Why it is not a pass, in one line.
     pub reason: Option<String>,
     /// The checks that failed, at most twenty.
     pub failing: Vec<String>,
-    /// Functions and files that no test reaches, where that can be known; at most twenty.
+    /// Functions and files that no test reaches, if known; at most twenty.
     pub untested: Vec<String>,
 }
 
-/// Reads the check by the adapter that `liza.yaml` names for it.
+/// Reads the result with the adapter that `liza.yaml` names.
 pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Said {
     let said = match gate.adapter {
         AdapterKind::Exit => Ok(exit::judge(ran)),
@@ -69,7 +69,7 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Said {
     said.unwrap_or_else(|said| said)
 }
 
-/// How much of a report is looked at.
+/// The largest report.
 const LARGEST_REPORT: usize = 32 * 1024 * 1024;
 const MOST_NAMES: usize = 20;
 const LONGEST_NAME: usize = 200;
@@ -87,7 +87,7 @@ impl Said {
         }
     }
 
-    /// A pass, if there is no reason against it.
+    /// A pass, unless there is a reason against it.
     fn unless(reason: Option<String>) -> Self {
         let status = if reason.is_none() { GateStatus::Pass } else { GateStatus::Fail };
         Self { reason, ..Self::new(status) }
@@ -102,7 +102,7 @@ impl Said {
     }
 }
 
-/// Remembers a check that failed: once, fit to be printed, and only as many as a person reads.
+/// Adds a failed check: once, printable, and only as many as a person reads.
 fn remember(names: &mut Vec<String>, name: &str) {
     let name = shown_line(name.trim());
     let name = clipped(&name, LONGEST_NAME);
@@ -121,7 +121,7 @@ fn without_report(exit: i32, what: &str) -> Said {
     }
 }
 
-/// The report, if it is there and small enough.
+/// The report, if it exists and is small enough.
 fn report<'r>(gate: &Gate, ran: &Ran<'r>) -> Result<&'r [u8], Said> {
     let name = shown_line(gate.report.as_deref().unwrap_or_default()).into_owned();
     match ran.report {
@@ -134,7 +134,7 @@ fn report<'r>(gate: &Gate, ran: &Ran<'r>) -> Result<&'r [u8], Said> {
     }
 }
 
-/// For a report that is there and makes no sense.
+/// The result for a report that cannot be read.
 fn unreadable(gate: &Gate, ran: &Ran<'_>, why: &str) -> Said {
     let name = shown_line(gate.report.as_deref().unwrap_or_default());
     without_report(

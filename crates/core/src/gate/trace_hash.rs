@@ -1,4 +1,4 @@
-//! A hash that must stay what it was: the same inputs lead to the same trace.
+//! A hash that must stay the same: the same inputs lead to the same trace.
 
 use super::{Ran, Said, lines::lines};
 use crate::board::expectation::plain_hash;
@@ -22,7 +22,7 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
     Ok(Said { hash: Some(hash), ..Said::unless(reason) })
 }
 
-/// The hash in the last line, or else one over all that was printed.
+/// The hash in the last line, or else the hash of all output.
 fn hash(ran: &Ran<'_>) -> Result<String, Said> {
     let lines = lines(ran.stdout);
     let Some(last) = lines.iter().rev().map(|line| line.trim()).find(|line| !line.is_empty()) else {
@@ -33,13 +33,13 @@ fn hash(ran: &Ran<'_>) -> Result<String, Said> {
     }
     if ran.cut {
         return Err(Said::could_not_run(
-            "it prints more than is kept, so no hash can be made of it; let it print a hash as its last line",
+            "it prints more than liza keeps, so liza cannot hash the output; let it print a hash as its last line",
         ));
     }
     Ok(blake3::hash(&normal(ran.stdout)).to_hex().to_string())
 }
 
-/// What does not count as a difference: line ends, blanks at the ends of lines, and empty lines at the very end.
+/// Ignores line ends, blanks at the ends of lines, and empty lines at the end.
 fn normal(output: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(output.len());
     for line in output.split(|byte| *byte == b'\n') {
