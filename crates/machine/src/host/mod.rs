@@ -1,4 +1,4 @@
-//! THE MACHINE: clock, processes, randomness, and the points where tests make a process die.
+//! The machine: clock, processes, randomness, and the points where tests make a process die.
 
 #![expect(clippy::disallowed_methods, reason = "the machine is this room")]
 

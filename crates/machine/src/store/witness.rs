@@ -101,7 +101,7 @@ impl Store {
         let snapshot = self.read(&crate::board::Needs::Nothing)?;
         let text = self.witnessed_log_of(&snapshot.board).ok_or_else(|| StoreError::Invalid {
             message: "the copy of the journal below .git does not reach this board".to_owned(),
-            hint: "put log.yaml back from a backup".to_owned(),
+            hint: "restore log.yaml from a backup".to_owned(),
         })?;
         let kept = self.keep_file(&self.layout().log(), now)?;
         replace(&self.layout().log(), text.as_bytes())?;
@@ -179,7 +179,7 @@ impl Store {
         let text = self.read_log_text(board.journal.length).map_err(|error| error.to_string())?;
         let (copy, _) = witness.records().map_err(|error| error.to_string())?;
         if !text.starts_with(&copy) && !copy.starts_with(&text) {
-            return Err("the journal is not the one whose copy is kept below .git".to_owned());
+            return Err("the journal differs from its copy below .git".to_owned());
         }
         let names = names_in(&witness.archive()).unwrap_or_default();
         // The board shows a task that was restored from the archive.
@@ -193,7 +193,7 @@ impl Store {
                 (Err(error), _) if error.kind() == io::ErrorKind::NotFound => {
                     return Err(format!("archive/{name} is gone; its copy is kept below .git"));
                 }
-                _ => return Err(format!("archive/{name} is not the file whose copy is kept below .git")),
+                _ => return Err(format!("archive/{name} differs from its copy below .git")),
             }
         }
         let records = copy.lines().count();
