@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(said(b"s\n"), "it has no row");
         assert_eq!(said(b"s\n1\nNaN\n"), "row 2 of column `s` holds `NaN`");
         assert_eq!(said(b"s\ninf\n"), "row 1 of column `s` holds `inf`");
-        assert!(said(b"s\n\"\"\n").contains("no number"), "{}", said(b"s\n\"\"\n"));
+        assert!(said(b"s\n\"\"\n").contains("not a number"), "{}", said(b"s\n\"\"\n"));
         assert!(said(b"s,t\n1\n").contains("not CSV"), "a torn row");
         assert!(said(b"\xff\xfe\n1\n").contains("no column"));
     }
