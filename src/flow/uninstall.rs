@@ -37,7 +37,7 @@ pub struct Report {
 
 pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     let mut report = Report { dry_run, ..Report::default() };
-    if ctx.store.place().is_none() {
+    if ctx.store.directory_identity().is_none() {
         report.left = files::paths_in(ctx.machine.worktrees());
         report.excludes = excludes(ctx, report.left.is_empty(), dry_run)?;
         if !dry_run {

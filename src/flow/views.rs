@@ -86,7 +86,7 @@ fn write_files(ctx: &Context, whole: &Whole) -> Result<()> {
     if former.is_none_or(|(head, _)| head.revision <= revision) {
         ctx.store.write_graph(
             &name,
-            &graph_file::whole(&whole.graph, graph_file::held(&whole.board, &ctx.now)),
+            &graph_file::whole(&whole.graph, graph_file::held_paths_mark(&whole.board, &ctx.now)),
             &lock,
         )?;
     }
@@ -158,7 +158,7 @@ fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
     };
     let world = World { archived: ctx.store.archived_around(board)?, ..World::default() };
     if head.revision < board.revision {
-        match head.brought_up(board, &world, now) {
+        match head.updated_parts(board, &world, now) {
             None => return Ok(false),
             Some(pieces) if pieces.is_empty() => {}
             Some(pieces) => ctx.store.patch_graph(&name, &file, &pieces, &lock)?,

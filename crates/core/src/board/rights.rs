@@ -9,7 +9,7 @@ use super::task::Task;
 use super::verb::AnyVerb;
 
 /// Whether the actor holds the task, has it reserved, or reviews it.
-fn has_in_hand(task: &Task, by: &Actor) -> bool {
+fn holds_or_reviews(task: &Task, by: &Actor) -> bool {
     let by = by.id();
     let leased = [&task.lease, &task.review_lease].into_iter().flatten().any(|lease| lease.agent == by);
     leased || task.assigned_to.as_ref() == Some(&by)
@@ -17,7 +17,7 @@ fn has_in_hand(task: &Task, by: &Actor) -> bool {
 
 /// Whether the actor would stop a task that another agent holds or reviews.
 pub fn stops_others(board: &Board, task: &TaskId, by: &Actor) -> bool {
-    board.task(task).is_some_and(|task| !has_in_hand(task, by))
+    board.task(task).is_some_and(|task| !holds_or_reviews(task, by))
 }
 
 /// The permissions of the acting agent; people are not restricted.
@@ -84,7 +84,7 @@ pub fn check_switch(board: &Board, by: &Actor, whom: &Stopped) -> Result<(), Ref
     let Some(grants) = of_actor(board, by) else { return Ok(()) };
     let own = match whom {
         Stopped::AllAgents => false,
-        Stopped::Task(id) => board.task(id).is_some_and(|task| has_in_hand(task, by)),
+        Stopped::Task(id) => board.task(id).is_some_and(|task| holds_or_reviews(task, by)),
         Stopped::Agent(id) => *id == by.id(),
     };
     if own {

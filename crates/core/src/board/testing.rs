@@ -438,7 +438,8 @@ impl Bench {
 
     /// Answers every assumption of the checkpoint with "held".
     pub fn all_held(&self, name: &str) -> Vec<GivenAssumption> {
-        let made = self.board.task(&id(name)).map(|task| made(task.body())).unwrap_or_default();
+        let made =
+            self.board.task(&id(name)).map(|task| assumptions_of_checkpoint(task.body())).unwrap_or_default();
         let held =
             |number| GivenAssumption { assumption: ItemName::Number(number), answer: Held::Held, note: None };
         (1..=made.len()).map(held).collect()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Ran, Said, lines::number, remember, xml};
+use super::{AdapterResult, FinishedCommand, lines::number, remember, xml};
 use crate::policy::gate::Gate;
 
 /// The lines that are new or changed, as ranges, by the path of their file.
@@ -124,9 +124,9 @@ fn within(ranges: &[(u64, u64)], line: u64) -> bool {
 }
 
 /// Judges only the new and changed lines. Lines that the report does not count, such as comments, do not count.
-pub fn judge(gate: &Gate, ran: &Ran<'_>, measured: &Measured) -> Said {
+pub fn judge(gate: &Gate, ran: &FinishedCommand<'_>, measured: &Measured) -> AdapterResult {
     let Some(changed) = ran.changed else {
-        return Said::could_not_run("liza cannot determine which lines are new or changed here");
+        return AdapterResult::could_not_run("liza cannot determine which lines are new or changed here");
     };
     let (mut found, mut covered) = (0_u64, 0_u64);
     let mut failing = Vec::new();
@@ -166,7 +166,13 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>, measured: &Measured) -> Said {
     let failing = if reason.is_none() { Vec::new() } else { failing };
     let mut untested = measured.untested(Some(changed));
     unnamed.iter().for_each(|name| remember(&mut untested, name));
-    Said { total: Some(found), passed: Some(covered), failing, untested, ..Said::unless(reason) }
+    AdapterResult {
+        total: Some(found),
+        passed: Some(covered),
+        failing,
+        untested,
+        ..AdapterResult::unless(reason)
+    }
 }
 
 /// Consecutive lines as ranges.
@@ -196,7 +202,7 @@ mod tests {
         files.iter().map(|(path, first, last)| ((*path).to_owned(), vec![(*first, *last)])).collect()
     }
 
-    fn said(report: &str, lines: Option<&ChangedLines>, at_least: Option<f64>) -> Said {
+    fn said(report: &str, lines: Option<&ChangedLines>, at_least: Option<f64>) -> AdapterResult {
         let mut gate = gate(AdapterKind::Coverage);
         gate.of = Some(CoverageOf::Changed);
         gate.at_least = at_least;

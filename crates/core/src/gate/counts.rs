@@ -1,6 +1,6 @@
 //! The verdict from counts of tests, for all adapters.
 
-use super::{Ran, Said, remember};
+use super::{AdapterResult, FinishedCommand, remember};
 
 /// Tests that were run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,7 +26,7 @@ impl Counts {
     }
 
     /// A pass needs all three: exit code 0, no failed test, and at least one test.
-    pub fn said(self, ran: &Ran<'_>) -> Said {
+    pub fn result(self, ran: &FinishedCommand<'_>) -> AdapterResult {
         let (exit, failed) = (ran.exit, self.failed);
         let total = self.passed.saturating_add(failed);
         let reason = match (exit, self.found) {
@@ -44,11 +44,11 @@ impl Counts {
             (_, true) => Some(format!("it exited with {exit}, although no test failed in its output")),
         };
         let counted = self.found && !self.incomplete;
-        Said {
+        AdapterResult {
             total: counted.then_some(total),
             passed: counted.then_some(self.passed),
             failing: self.failing,
-            ..Said::unless(reason)
+            ..AdapterResult::unless(reason)
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Ran, Said, changed, lines::number, report, unreadable, xml};
+use super::{AdapterResult, FinishedCommand, changed, lines::number, report, unreadable, xml};
 use crate::policy::gate::{CoverageOf, Gate};
 
-pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
+pub fn judge(gate: &Gate, ran: &FinishedCommand<'_>) -> Result<AdapterResult, AdapterResult> {
     let bytes = report(gate, ran)?;
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let read = if text.trim_ascii_start().starts_with(b"<") { cobertura(bytes) } else { lcov(bytes) };
@@ -33,7 +33,7 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
         Some(_) => None,
     };
     let (total, passed) = counts.unzip();
-    Ok(Said { total, passed, untested: measured.untested(None), ..Said::unless(reason) })
+    Ok(AdapterResult { total, passed, untested: measured.untested(None), ..AdapterResult::unless(reason) })
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::{LARGEST_REPORT, Ran, Said, remember, report, without_report};
+use super::{AdapterResult, FinishedCommand, LARGEST_REPORT, remember, report, without_report};
 use crate::policy::gate::Gate;
 use crate::text::{clipped, shown_line};
 use crate::wire::{Limits, read_foreign_value};
 
-pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
+pub fn judge(gate: &Gate, ran: &FinishedCommand<'_>) -> Result<AdapterResult, AdapterResult> {
     let bytes = match gate.report {
         Some(_) => report(gate, ran)?,
         None if ran.cut => {
             let why = "it prints more than liza keeps; let it write to a `report` instead";
-            return Err(Said::could_not_run(why));
+            return Err(AdapterResult::could_not_run(why));
         }
         None => ran.stdout,
     };
@@ -31,7 +31,7 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
         None
     };
     let failing = if reason.is_none() { Vec::new() } else { found.names };
-    Ok(Said { total: Some(found.count), failing, ..Said::unless(reason) })
+    Ok(AdapterResult { total: Some(found.count), failing, ..AdapterResult::unless(reason) })
 }
 
 struct Findings {

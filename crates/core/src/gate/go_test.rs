@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::{Ran, Said, counts::Counts, lines::lines};
+use super::{AdapterResult, FinishedCommand, counts::Counts, lines::lines};
 use crate::wire::{Limits, read_foreign};
 
-pub fn judge(ran: &Ran<'_>) -> Said {
+pub fn judge(ran: &FinishedCommand<'_>) -> AdapterResult {
     let lines = lines(ran.output);
     let events: Vec<Event> = lines.iter().filter_map(|line| event(line)).collect();
     let mut counts = if events.is_empty() { of_text(&lines) } else { of_events(&events) };
     counts.incomplete = ran.cut;
-    counts.said(ran)
+    counts.result(ran)
 }
 
 /// One line of `-json`.

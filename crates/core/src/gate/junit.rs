@@ -1,12 +1,12 @@
 //! A JUnit report, as most test runners can write one.
 
 use super::xml::{self, Element};
-use super::{Ran, Said, counts::Counts, report, unreadable};
+use super::{AdapterResult, FinishedCommand, counts::Counts, report, unreadable};
 use crate::policy::gate::Gate;
 
-pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
+pub fn judge(gate: &Gate, ran: &FinishedCommand<'_>) -> Result<AdapterResult, AdapterResult> {
     let counts = read(report(gate, ran)?).map_err(|why| unreadable(gate, ran, &why))?;
-    Ok(counts.said(ran))
+    Ok(counts.result(ran))
 }
 
 /// A test case, as far as it was read.

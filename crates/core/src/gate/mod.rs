@@ -22,7 +22,7 @@ use crate::text::{clipped, shown_line};
 
 /// The end of a command. Commands that could not run never come here.
 #[derive(Debug, Clone, Copy)]
-pub struct Ran<'a> {
+pub struct FinishedCommand<'a> {
     pub exit: i32,
     /// Both outputs in order; the middle of a long one is cut.
     pub output: &'a [u8],
@@ -40,7 +40,7 @@ pub struct Ran<'a> {
 
 /// The result of an adapter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct AdapterResult {
     pub status: GateStatus,
     pub total: Option<u64>,
     pub passed: Option<u64>,
@@ -54,7 +54,7 @@ pub struct Said {
 }
 
 /// Reads the result with the adapter that `liza.yaml` names.
-pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Said {
+pub fn judge(gate: &Gate, ran: &FinishedCommand<'_>) -> AdapterResult {
     let said = match gate.adapter {
         AdapterKind::Exit => Ok(exit::judge(ran)),
         AdapterKind::CargoTest => Ok(rust_tests::cargo_test(ran)),
@@ -74,7 +74,7 @@ const LARGEST_REPORT: usize = 32 * 1024 * 1024;
 const MOST_NAMES: usize = 20;
 const LONGEST_NAME: usize = 200;
 
-impl Said {
+impl AdapterResult {
     fn new(status: GateStatus) -> Self {
         Self {
             status,
@@ -113,29 +113,29 @@ fn remember(names: &mut Vec<String>, name: &str) {
 
 /// The result of a command whose report cannot be read. If the command failed, the tree is bad (it did not compile, say);
 /// if it claims success without a report, nothing is known.
-fn without_report(exit: i32, what: &str) -> Said {
+fn without_report(exit: i32, what: &str) -> AdapterResult {
     if exit == 0 {
-        Said::could_not_run(what)
+        AdapterResult::could_not_run(what)
     } else {
-        Said::fail(format!("it exited with {exit}, and {what}"))
+        AdapterResult::fail(format!("it exited with {exit}, and {what}"))
     }
 }
 
 /// The report, if it exists and is small enough.
-fn report<'r>(gate: &Gate, ran: &Ran<'r>) -> Result<&'r [u8], Said> {
+fn report<'r>(gate: &Gate, ran: &FinishedCommand<'r>) -> Result<&'r [u8], AdapterResult> {
     let name = shown_line(gate.report.as_deref().unwrap_or_default()).into_owned();
     match ran.report {
         None => Err(without_report(ran.exit, &format!("it wrote no report `{name}`"))),
         Some(bytes) if bytes.len() > LARGEST_REPORT => {
             let most = crate::text::bytes(LARGEST_REPORT as u64);
-            Err(Said::could_not_run(format!("its report `{name}` is larger than {most}")))
+            Err(AdapterResult::could_not_run(format!("its report `{name}` is larger than {most}")))
         }
         Some(bytes) => Ok(bytes),
     }
 }
 
 /// The result for a report that cannot be read.
-fn unreadable(gate: &Gate, ran: &Ran<'_>, why: &str) -> Said {
+fn unreadable(gate: &Gate, ran: &FinishedCommand<'_>, why: &str) -> AdapterResult {
     let name = shown_line(gate.report.as_deref().unwrap_or_default());
     without_report(
         ran.exit,

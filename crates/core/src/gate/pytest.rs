@@ -1,8 +1,8 @@
 //! `pytest`.
 
-use super::{Ran, Said, counts::Counts, lines::lines, lines::number};
+use super::{AdapterResult, FinishedCommand, counts::Counts, lines::lines, lines::number};
 
-pub fn judge(ran: &Ran<'_>) -> Said {
+pub fn judge(ran: &FinishedCommand<'_>) -> AdapterResult {
     let mut counts = Counts::default();
     for line in lines(ran.output) {
         if let Some((passed, failed)) = summary(&line) {
@@ -11,7 +11,7 @@ pub fn judge(ran: &Ran<'_>) -> Said {
             counts.name(name);
         }
     }
-    counts.said(ran)
+    counts.result(ran)
 }
 
 /// The counts in `=== 3 failed, 10 passed, 1 error in 0.12s ===`, with or without the bars. A test that fails as

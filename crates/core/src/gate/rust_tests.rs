@@ -1,8 +1,8 @@
 //! `cargo test` and `cargo nextest`.
 
-use super::{Ran, Said, counts::Counts, lines::lines, lines::number};
+use super::{AdapterResult, FinishedCommand, counts::Counts, lines::lines, lines::number};
 
-pub fn cargo_test(ran: &Ran<'_>) -> Said {
+pub fn cargo_test(ran: &FinishedCommand<'_>) -> AdapterResult {
     let mut counts = Counts { incomplete: ran.cut, ..Counts::default() };
     let mut listing = false;
     let mut lines = lines(ran.output).into_iter().peekable();
@@ -25,7 +25,7 @@ pub fn cargo_test(ran: &Ran<'_>) -> Said {
             counts.name(name.trim_end_matches(" - should panic"));
         }
     }
-    counts.said(ran)
+    counts.result(ran)
 }
 
 /// The counts in `test result: ok. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.01s`.
@@ -42,7 +42,7 @@ fn cargo_result(line: &str) -> Option<(u64, u64)> {
     Some((passed, if word == "FAILED" { failed.max(1) } else { failed }))
 }
 
-pub fn nextest(ran: &Ran<'_>) -> Said {
+pub fn nextest(ran: &FinishedCommand<'_>) -> AdapterResult {
     let mut counts = Counts::default();
     let lines = lines(ran.output);
     let mut last_summary = None;
@@ -58,7 +58,7 @@ pub fn nextest(ran: &Ran<'_>) -> Said {
     if counts.failing.is_empty() && counts.failed > 0 {
         lines.iter().filter_map(|line| nextest_failure(line)).for_each(|name| counts.name(name));
     }
-    counts.said(ran)
+    counts.result(ran)
 }
 
 /// Of `Summary [   0.521s] 179 tests run: 177 passed (1 flaky), 2 failed, 3 skipped`. Whatever was to be run and did not

@@ -1,13 +1,13 @@
 //! A hash that must stay the same: the same inputs lead to the same trace.
 
-use super::{Ran, Said, lines::lines};
+use super::{AdapterResult, FinishedCommand, lines::lines};
 use crate::board::expectation::plain_hash;
 use crate::policy::gate::Gate;
 use crate::text::shown_line;
 
-pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
+pub fn judge(gate: &Gate, ran: &FinishedCommand<'_>) -> Result<AdapterResult, AdapterResult> {
     if ran.exit != 0 {
-        return Err(Said::fail(format!("it exited with {}", ran.exit)));
+        return Err(AdapterResult::fail(format!("it exited with {}", ran.exit)));
     }
     let hash = hash(ran)?;
     let expected = ran.expected.map(|expected| plain_hash(expected).unwrap_or_else(|| expected.to_owned()));
@@ -19,20 +19,20 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
             shown_line(&gate.name)
         )),
     };
-    Ok(Said { hash: Some(hash), ..Said::unless(reason) })
+    Ok(AdapterResult { hash: Some(hash), ..AdapterResult::unless(reason) })
 }
 
 /// The hash in the last line, or else the hash of all output.
-fn hash(ran: &Ran<'_>) -> Result<String, Said> {
+fn hash(ran: &FinishedCommand<'_>) -> Result<String, AdapterResult> {
     let lines = lines(ran.stdout);
     let Some(last) = lines.iter().rev().map(|line| line.trim()).find(|line| !line.is_empty()) else {
-        return Err(Said::fail("it printed nothing, so there is nothing to compare"));
+        return Err(AdapterResult::fail("it printed nothing, so there is nothing to compare"));
     };
     if let Some(hash) = plain_hash(last) {
         return Ok(hash);
     }
     if ran.cut {
-        return Err(Said::could_not_run(
+        return Err(AdapterResult::could_not_run(
             "it prints more than liza keeps, so liza cannot hash the output; let it print a hash as its last line",
         ));
     }

@@ -150,7 +150,7 @@ fn before_index(revision: u64, graph_id: &str, held: u64) -> String {
 }
 
 /// A number for the set of paths held now: while it is the same, every task waits for the same paths.
-pub fn held(board: &Board, now: &Stamp) -> u64 {
+pub fn held_paths_mark(board: &Board, now: &Stamp) -> u64 {
     let mut hasher = DefaultHasher::new();
     for task in board.tasks.iter().filter(|task| task.is_live(now)) {
         task.id.as_str().hash(&mut hasher);
@@ -187,7 +187,7 @@ impl FileHead {
     /// The present file, as parts of the old one: empty if nothing has changed. None if that cannot be decided without
     /// bodies that are not loaded: tasks have left the board, or are dependencies and no longer on the board under
     /// their name.
-    pub fn brought_up(&self, board: &Board, world: &World, now: &Stamp) -> Option<Vec<Piece>> {
+    pub fn updated_parts(&self, board: &Board, world: &World, now: &Stamp) -> Option<Vec<Piece>> {
         let entries = self.entries()?;
         let is_node = |task: &&Task| task.status != Status::Superseded && board.is_of_current_goal(task);
         let nodes: Vec<&Task> = board.tasks.iter().filter(is_node).collect();
@@ -202,7 +202,7 @@ impl FileHead {
         if !same || self.graph_id != board.graph_id() || world.archived.keys().any(is_replaced) {
             return None;
         }
-        let held = held(board, now);
+        let held = held_paths_mark(board, now);
         let states = States { scene: OnceCell::new(), board, world, now, as_before: held == self.held };
         let mut pieces = Pieces::default();
         let mut index = String::with_capacity(self.index.len() + 64);
@@ -320,7 +320,10 @@ mod tests {
     use crate::policy::work_graph::work_graph;
 
     fn file_of(bench: &Bench) -> String {
-        whole(&work_graph(&bench.board, &[], &bench.world, &bench.now), held(&bench.board, &bench.now))
+        whole(
+            &work_graph(&bench.board, &[], &bench.world, &bench.now),
+            held_paths_mark(&bench.board, &bench.now),
+        )
     }
 
     fn joined(old: &str, pieces: &[Piece]) -> String {
@@ -336,8 +339,8 @@ mod tests {
     }
 
     /// The file as a command would write it after its change; bodies that are not loaded are not read.
-    fn brought_up(bench: &Bench, file: &str) -> Option<String> {
-        let pieces = head_of(file).brought_up(&bench.board, &bench.world, &bench.now)?;
+    fn updated_parts(bench: &Bench, file: &str) -> Option<String> {
+        let pieces = head_of(file).updated_parts(&bench.board, &bench.world, &bench.now)?;
         Some(if pieces.is_empty() { file.to_owned() } else { joined(file, &pieces) })
     }
 
@@ -371,12 +374,12 @@ mod tests {
         ];
         for (number, step) in steps.into_iter().enumerate() {
             step(&mut bench);
-            file = brought_up(&bench, &file).expect("a file");
+            file = updated_parts(&bench, &file).expect("a file");
             assert_eq!(file, file_of(&bench), "step {number}");
         }
         assert!(file.contains("\"id\":\"late\",\"status\":\"ready\""), "{file}");
         // A note changes nothing in the file.
-        assert_eq!(head_of(&file).brought_up(&bench.board, &bench.world, &bench.now), Some(Vec::new()));
+        assert_eq!(head_of(&file).updated_parts(&bench.board, &bench.world, &bench.now), Some(Vec::new()));
     }
 
     #[test]
@@ -386,11 +389,11 @@ mod tests {
         let mut bench = Bench::with_tasks(&names);
         let file = file_of(&bench);
         bench.claim("coder-1", "t7");
-        let pieces = head_of(&file).brought_up(&bench.board, &bench.world, &bench.now).expect("pieces");
+        let pieces = head_of(&file).updated_parts(&bench.board, &bench.world, &bench.now).expect("pieces");
         assert_eq!(pieces.len(), 5, "head, kept, one line, kept, end: {pieces:?}");
         // If the board lacks tasks of the file, it must be read whole.
         let other = Bench::with_tasks(&["t0", "t2"]);
-        assert_eq!(head_of(&file).brought_up(&other.board, &other.world, &other.now), None);
+        assert_eq!(head_of(&file).updated_parts(&other.board, &other.world, &other.now), None);
         assert!(FileHead::read("{\"revision\":1}\n".to_owned()).is_none());
         assert!(FileHead::read(String::new()).is_none());
     }

@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// Device and inode of the board's directory: another directory of the same name is another board.
-    pub fn place(&self) -> Option<(u64, u64)> {
+    pub fn directory_identity(&self) -> Option<(u64, u64)> {
         let meta = std::fs::symlink_metadata(self.dir()).ok()?;
         Some((meta.dev(), meta.ino()))
     }

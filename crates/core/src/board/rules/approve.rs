@@ -3,7 +3,7 @@
 use super::prelude::*;
 use super::quorum::turn_of;
 use super::quorum::{count_in, quorum_holds};
-use super::verdict::{Judged, asked, check_verdict, made, record};
+use super::verdict::{Judged, assumptions_of_checkpoint, check_verdict, checklist_items, record};
 
 logged! {
     pub struct Approve {
@@ -78,7 +78,8 @@ impl Approve {
                 self.task
             )));
         }
-        let answers = checklist::check_whole(&asked(body, &self.of_risk), &self.feedback.checklist)?;
+        let answers =
+            checklist::check_whole(&checklist_items(body, &self.of_risk), &self.feedback.checklist)?;
         let unmet: Vec<&str> = answers
             .iter()
             .filter(|found| found.answer == Answer::No)
@@ -93,7 +94,8 @@ impl Approve {
             .detail("items", unmet));
         }
         if self.edition.has(Edition::CONTRACT) {
-            let answers = assumptions::check_whole(made(body), &self.feedback.assumptions)?;
+            let answers =
+                assumptions::check_whole(assumptions_of_checkpoint(body), &self.feedback.assumptions)?;
             let violated = assumptions::violated_critical(&answers);
             if !violated.is_empty() {
                 return Err(Refusal::new(

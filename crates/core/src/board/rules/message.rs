@@ -93,7 +93,7 @@ impl Draft {
 }
 
 /// Whether no limit applies to this sender: people, overseers, and liza's own overseer.
-fn is_always_heard(board: &Board, from: &AgentId) -> bool {
+fn is_unlimited_sender(board: &Board, from: &AgentId) -> bool {
     from.is_human()
         || from.is_automatic_overseer()
         || board.agent(from).is_some_and(|agent| agent.has(&Role::overseer()))
@@ -154,7 +154,7 @@ impl Search<'_> {
 /// Messages without a reader (to a retired agent or a role without agents) leave first: the log keeps them. People and
 /// overseers are never refused, and neither is a call for help to a person.
 fn make_room(board: &Board, from: &AgentId, draft: &Draft) -> Result<Vec<usize>, &'static str> {
-    let heard = is_always_heard(board, from);
+    let unlimited = is_unlimited_sender(board, from);
     let for_people = draft.kind == MessageKind::Escalate && draft.to == Recipient::One(AgentId::human());
     let waits = |message: &Message| board.is_unseen(message);
     let here = |message: &Message| message.to == draft.to && waits(message);
@@ -188,14 +188,14 @@ fn make_room(board: &Board, from: &AgentId, draft: &Draft) -> Result<Vec<usize>,
     let mut search = Search { board, draft, gone: Vec::new() };
     let mut replaced = false;
     for (binds_all, room, counts, may_go, why) in bounds {
-        if heard && !binds_all {
+        if unlimited && !binds_all {
             continue;
         }
         search.drop_until_it_fits(&room, counts, may_go);
         if !search.is_full(&room, counts) {
             continue;
         }
-        if !(heard || for_people) {
+        if !(unlimited || for_people) {
             return Err(why);
         }
         if !replaced {
@@ -328,7 +328,7 @@ fn check_kind(board: &Board, call: &Call, kind: MessageKind) -> Result<(), Refus
 
 /// The highest priorities are for people and overseers, so that no other message comes before their orders.
 fn check_priority(board: &Board, call: &Call, priority: i64) -> Result<(), Refusal> {
-    if priority <= HIGHEST_OF_AGENTS || is_always_heard(board, &call.by.id()) {
+    if priority <= HIGHEST_OF_AGENTS || is_unlimited_sender(board, &call.by.id()) {
         return Ok(());
     }
     Err(refusal!(

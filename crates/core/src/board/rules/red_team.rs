@@ -4,7 +4,7 @@ use crate::text::same_reason;
 
 use super::prelude::*;
 use super::reject::send_back;
-use super::verdict::{Judged, about_what_stands, record};
+use super::verdict::{Judged, check_current_commit, record};
 
 /// Refuses to merge before the red team has had its turn.
 pub fn red_team_is_through(task: &Task) -> Result<(), Refusal> {
@@ -43,7 +43,7 @@ fn check(
         return Err(wrong_state(task, "judged by the red team", next_step(task)));
     }
     holds_review(task, call)?;
-    about_what_stands(task, commit, branch_head, feedback)
+    check_current_commit(task, commit, branch_head, feedback)
 }
 
 /// The red team judges the approved commit, so nothing has changed since; and it answers no checklist.

@@ -6,7 +6,7 @@ use super::approve::{Approve, Approved, is_one, one};
 use super::contradiction::contradicted;
 use super::prelude::*;
 use super::report::room_for;
-use super::verdict::{Judged, asked, check_verdict, made, record};
+use super::verdict::{Judged, assumptions_of_checkpoint, check_verdict, checklist_items, record};
 
 logged! {
     pub struct Reject {
@@ -124,9 +124,9 @@ impl Verb for Reject {
             .detail("issues", unanswered));
         }
         if self.edition.has(Edition::CONTRACT) {
-            assumptions::check_whole(made(body), &self.feedback.assumptions)?;
+            assumptions::check_whole(assumptions_of_checkpoint(body), &self.feedback.assumptions)?;
         }
-        checklist::check_whole(&asked(body, &self.of_risk), &self.feedback.checklist).map(|_| ())
+        checklist::check_whole(&checklist_items(body, &self.of_risk), &self.feedback.checklist).map(|_| ())
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {

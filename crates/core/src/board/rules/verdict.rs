@@ -30,12 +30,12 @@ pub fn check_verdict(
     reviewed_as_commit(task)?;
     not_an_implementer(task, call, &call.by.id(), "judge")?;
     holds_review(task, call)?;
-    about_what_stands(task, commit, branch_head, feedback)
+    check_current_commit(task, commit, branch_head, feedback)
 }
 
 /// Refuses unless the verdict is about the commit under review, that commit is still the head of the branch, and the
 /// feedback is well-formed.
-pub fn about_what_stands(
+pub fn check_current_commit(
     task: &Task,
     commit: &CommitId,
     branch_head: Option<&CommitId>,
@@ -177,7 +177,7 @@ pub fn record(head: &mut Head, body: &mut Body, call: &Call, judged: &Judged<'_>
         accepted_with_notes: false,
         red_team: judged.red_team,
         checklist: answered(body, judged.of_risk, feedback),
-        assumptions: assumptions::matched(made(body), &feedback.assumptions)
+        assumptions: assumptions::matched(assumptions_of_checkpoint(body), &feedback.assumptions)
             .unwrap_or_default()
             .into_iter()
             .flatten()
@@ -193,17 +193,17 @@ pub fn record(head: &mut Head, body: &mut Body, call: &Call, judged: &Judged<'_>
 }
 
 /// The assumptions in the checkpoint of the judged submission.
-pub fn made(body: &Body) -> &[Assumption] {
+pub fn assumptions_of_checkpoint(body: &Body) -> &[Assumption] {
     current_checkpoint(body).map(|checkpoint| checkpoint.assumptions.as_slice()).unwrap_or_default()
 }
 
-pub fn asked(body: &Body, of_risk: &[String]) -> Vec<String> {
+pub fn checklist_items(body: &Body, of_risk: &[String]) -> Vec<String> {
     checklist::items(&body.checklist, of_risk)
 }
 
 /// The given answers, in the order of the items; checked before.
 fn answered(body: &Body, of_risk: &[String], feedback: &Feedback) -> Vec<Answered> {
-    let found = checklist::matched(&asked(body, of_risk), &feedback.checklist);
+    let found = checklist::matched(&checklist_items(body, of_risk), &feedback.checklist);
     found.unwrap_or_default().into_iter().flatten().collect()
 }
 
@@ -227,7 +227,10 @@ impl Verb for Discuss {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         check_verdict(board, call, &self.task, &self.commit, self.branch_head.as_ref(), &self.feedback)?;
         text_given("--reason", &self.feedback.summary)?;
-        checklist::matched(&asked(find(board, &self.task)?.body(), &self.of_risk), &self.feedback.checklist)?;
+        checklist::matched(
+            &checklist_items(find(board, &self.task)?.body(), &self.of_risk),
+            &self.feedback.checklist,
+        )?;
         questions_given(&self.feedback.questions)
     }
 

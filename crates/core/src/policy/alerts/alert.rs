@@ -119,7 +119,7 @@ impl Report {
     }
 
     /// The age, if it has reached `limit`; before that, asks for another check at that time.
-    pub fn due(&mut self, age: u64, limit: u64) -> Option<u64> {
+    pub fn once_reached(&mut self, age: u64, limit: u64) -> Option<u64> {
         if age < limit {
             self.look_again_in(limit - age);
         }

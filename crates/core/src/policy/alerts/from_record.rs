@@ -24,7 +24,7 @@ impl From<Gravity> for Severity {
 impl From<&Trip> for Alert {
     fn from(trip: &Trip) -> Self {
         let Trip { id, time, pattern, .. } = trip;
-        let text = format!("{}: {}", pattern.as_str(), said(&trip.summary));
+        let text = format!("{}: {}", pattern.as_str(), clipped_line(&trip.summary));
         let hint = format!("`liza breaker status`; when it is settled: `liza breaker resolve {id} --note …`");
         Self::new(Kind::BreakerOpen, id, time, text, hint).severity(trip.response.into())
     }

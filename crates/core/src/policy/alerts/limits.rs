@@ -53,7 +53,7 @@ pub const TEXT_CHARS: usize = 300;
 pub const NAMED: usize = 5;
 
 /// An agent's or person's text, short enough for one line of many.
-pub fn said(text: &str) -> String {
+pub fn clipped_line(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
     clipped(&line.join(" "), TEXT_CHARS).to_string()
 }

@@ -73,9 +73,12 @@ pub struct Problem {
 
 pub fn switch_set(outside: &Outside, _: &Stamp, report: &mut Report) {
     for switch in &outside.switches {
-        let whom = switch.subject.as_deref().map_or("all agents".to_owned(), said);
-        let reason =
-            if switch.reason.is_empty() { String::new() } else { format!(": {}", said(&switch.reason)) };
+        let whom = switch.subject.as_deref().map_or("all agents".to_owned(), clipped_line);
+        let reason = if switch.reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", clipped_line(&switch.reason))
+        };
         let text = format!("{} is set for {whom}{reason}", switch.kind.as_str());
         let hint = "`liza resume` ends it";
         report.tell(Alert::new(Kind::SwitchSet, switch.name(), &switch.identity, text, hint).info());
@@ -120,6 +123,6 @@ pub fn disk_low(outside: &Outside, _: &Stamp, report: &mut Report) {
 /// Reported again for another damage: the key is the damage, not the time.
 pub fn invalid_board(problem: &Problem, report: &mut Report) {
     let digest = blake3::hash(problem.message.as_bytes()).to_hex();
-    let text = format!("the board cannot be trusted: {}", said(&problem.message));
+    let text = format!("the board cannot be trusted: {}", clipped_line(&problem.message));
     report.tell(Alert::new(Kind::InvalidBoard, "board", &digest[..16], text, &problem.hint).critical());
 }

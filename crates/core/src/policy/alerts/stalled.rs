@@ -126,7 +126,7 @@ impl<'s, 'a> View<'s, 'a> {
 
     /// Whether the time is long enough to report; otherwise asks for another check then.
     fn is_long(&self, since: Wall, report: &mut Report) -> bool {
-        report.due(self.s.age(since.max(self.s.awake_since)), STALLED_SECONDS).is_some()
+        report.once_reached(self.s.age(since.max(self.s.awake_since)), STALLED_SECONDS).is_some()
     }
 
     /// None while the task progresses.
@@ -233,7 +233,7 @@ impl<'s, 'a> View<'s, 'a> {
             let detail = format!("{id} could claim it (last active at {heard})");
             return self.is_long(idle, report).then_some((Cause::WaitingForRole(role), idle, detail));
         }
-        let refused = refusal.map(|refused| said(&refused.message)).unwrap_or_default();
+        let refused = refusal.map(|refused| clipped_line(&refused.message)).unwrap_or_default();
         Some((Cause::Refused(task.id.clone()), since, refused))
     }
 

@@ -47,10 +47,10 @@ fn over_for(s: &Situation, lease: &Lease, report: &mut Report) -> Option<u64> {
     if lease_over(s.board, lease, s.now) && !lease.ran_out(s.now) {
         // An agent that registered again has its grace to claim the task again; a retired agent never will.
         let agent = s.board.agent(&lease.agent).filter(|agent| agent.is_active());
-        return report.due(agent.map_or(grace, |agent| s.age(agent.registered_at)), grace);
+        return report.once_reached(agent.map_or(grace, |agent| s.age(agent.registered_at)), grace);
     }
     match s.over_by(&lease.expires) {
-        Ok(over) => report.due(over, grace),
+        Ok(over) => report.once_reached(over, grace),
         Err(left) => {
             report.look_again_in(left.saturating_add(grace));
             None
@@ -61,8 +61,9 @@ fn over_for(s: &Situation, lease: &Lease, report: &mut Report) -> Option<u64> {
 pub fn blocked(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::Blocked).filter(|task| !task.hypothesis_exhausted()) {
         let (id, body) = (&task.id, task.body());
-        let questions: Vec<String> = body.blocked_questions.iter().map(|question| said(question)).collect();
-        let why = said(body.blocked_reason.as_deref().unwrap_or("no reason is given"));
+        let questions: Vec<String> =
+            body.blocked_questions.iter().map(|question| clipped_line(question)).collect();
+        let why = clipped_line(body.blocked_reason.as_deref().unwrap_or("no reason is given"));
         let text = format!("{id} is blocked: {why}; asked: {}", questions.join(" | "));
         let hint = format!("`liza task unblock {id} --answer …`");
         report.tell(Alert::new(Kind::Blocked, id, format!("{}:{}", task.epoch, entered(task)), text, hint));
@@ -104,7 +105,7 @@ pub fn review_loop(s: &Situation, report: &mut Report) {
         // The first rejection of this agent's series, and how many times three it has reached.
         let row = task.review_cycles_total.saturating_sub(rejections);
         let (id, whose) = (&task.id, holder(task));
-        let reason = said(task.body().rejection_reason.as_deref().unwrap_or_default());
+        let reason = clipped_line(task.body().rejection_reason.as_deref().unwrap_or_default());
         let text = format!("{id} of {whose} was rejected {rejections} times; last: {reason}");
         let hint = format!(
             "`liza review show {id}`; to split or replan it: `liza task rescope {id} --into FILE --reason …`"
@@ -151,7 +152,7 @@ pub fn near_limit(s: &Situation, report: &mut Report) {
 pub fn integration_failed(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::IntegrationFailed) {
         let why = task.body().integration_failure.as_ref().map_or("", |failure| failure.reason.as_str());
-        let text = format!("{} was approved and could not be merged: {}", task.id, said(why));
+        let text = format!("{} was approved and could not be merged: {}", task.id, clipped_line(why));
         let hint = format!("a {} fixes it: `liza task claim {}`", task.role, task.id);
         report.tell(Alert::new(Kind::IntegrationFailed, &task.id, entered(task), text, hint));
     }
@@ -189,7 +190,7 @@ pub fn reassigned(s: &Situation, report: &mut Report) {
 pub fn stale_draft(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::Draft) {
         let (id, moved) = (&task.id, last_moved(task));
-        let Some(age) = report.due(s.age(moved), DRAFT_SECONDS) else { continue };
+        let Some(age) = report.once_reached(s.age(moved), DRAFT_SECONDS) else { continue };
         let text = format!("{id} has been a draft for {}", ago(i64::try_from(age).unwrap_or(i64::MAX)));
         let hint = format!("`liza task finalize {id}`, or `liza task abandon {id} --reason …`");
         report.tell(Alert::new(Kind::StaleDraft, id, moved, text, hint).info());

@@ -12,14 +12,14 @@ pub fn rolled_back(s: &Situation, report: &mut Report) {
 
 pub fn integration_moved(s: &Situation, report: &mut Report) {
     let Some(Moved { branch, to, told, remedy }) = &s.outside.moved else { return };
-    report.tell(Alert::new(Kind::IntegrationMoved, branch, to, said(told), remedy).critical());
+    report.tell(Alert::new(Kind::IntegrationMoved, branch, to, clipped_line(told), remedy).critical());
 }
 
 pub fn integration_red(s: &Situation, report: &mut Report) {
     let Some(why) = &s.board.rest.integration.red else { return };
     let branch = &s.board.config().integration_branch;
     let head = s.board.rest.integration.head.as_ref().map_or("nowhere", |head| head.as_str());
-    let text = format!("`{branch}` does not pass its gates, so nothing is merged: {}", said(why));
+    let text = format!("`{branch}` does not pass its gates, so nothing is merged: {}", clipped_line(why));
     let hint = "fix it with a task or `liza integration advance REV --reason …`";
     report.tell(Alert::new(Kind::IntegrationRed, branch, head, text, hint).critical());
 }
@@ -28,7 +28,7 @@ pub fn immediate_discovery(s: &Situation, report: &mut Report) {
     let urgent = |found: &&Discovery| found.processed_by.is_none() && found.urgency == Urgency::Immediate;
     for found in s.board.rest.discovered.iter().filter(urgent) {
         let Discovery { id, by, task_id, severity, .. } = found;
-        let text = format!("{by} found on {task_id}: {} ({})", said(&found.text), severity.as_str());
+        let text = format!("{by} found on {task_id}: {} ({})", clipped_line(&found.text), severity.as_str());
         let hint = format!("plan it, then `liza inbox --done {id}`");
         report.tell(Alert::new(Kind::ImmediateDiscovery, id, found.time, text, hint));
     }
@@ -47,7 +47,8 @@ pub fn answer_overdue(s: &Situation, report: &mut Report) {
             continue;
         }
         let (id, from, to) = (&message.id, &message.from, &message.to);
-        let text = format!("{from} asked {to} and has no answer, due {due}: {}", said(&message.subject));
+        let text =
+            format!("{from} asked {to} and has no answer, due {due}: {}", clipped_line(&message.subject));
         let hint = format!("`liza message thread {id}`; `liza message reply {id} --body …`");
         report.tell(Alert::new(Kind::AnswerOverdue, id, due, text, hint));
     }

@@ -41,15 +41,19 @@ impl<'a> Case<'a> {
     }
 
     /// Recent anomalies of these kinds, each with the text of this detail.
-    pub fn said(&self, kinds: &'a [AnomalyKind], detail: &str) -> Vec<TripEvidence> {
+    pub fn anomaly_texts(&self, kinds: &'a [AnomalyKind], detail: &str) -> Vec<TripEvidence> {
         let words = |anomaly: &Anomaly| anomaly.details.get(detail).cloned();
         self.anomalies(kinds).filter_map(|anomaly| Some(of_anomaly(anomaly, &words(anomaly)?))).collect()
     }
 
     /// The same, only for tasks that an agent has claimed at least once: an agent that reports trouble with unclaimed
     /// work only guesses. A person may know.
-    pub fn said_at_work(&self, kinds: &'a [AnomalyKind], detail: &str) -> Vec<TripEvidence> {
-        let mut said = self.said(kinds, detail);
+    pub fn anomaly_texts_of_started_tasks(
+        &self,
+        kinds: &'a [AnomalyKind],
+        detail: &str,
+    ) -> Vec<TripEvidence> {
+        let mut said = self.anomaly_texts(kinds, detail);
         said.retain(|record| {
             let task = record.task_id.as_ref().and_then(|id| self.board.task(id));
             record.agent.is_human() || task.is_none_or(was_claimed)
@@ -95,7 +99,7 @@ impl<'a> Case<'a> {
     }
 
     /// The open trip for this story.
-    pub fn known(&self, pattern: Pattern, story: &Story) -> Option<&'a Trip> {
+    pub fn open_trip(&self, pattern: Pattern, story: &Story) -> Option<&'a Trip> {
         let (key, evidence) = (story.key.as_str(), &story.evidence[..]);
         // A warning about rejections does not hide that gates are red for the same reason.
         let hides = |trip: &&Trip| story.mild || !is_mild(&trip.key);
@@ -165,6 +169,6 @@ pub fn of_entry(task: &Task, entry: &HistoryEntry) -> TripEvidence {
         task_id: Some(task.id.clone()),
         agent: entry.agent.clone(),
         time: entry.time,
-        text: said(entry.detail.as_deref().unwrap_or_default()),
+        text: clipped_line(entry.detail.as_deref().unwrap_or_default()),
     }
 }

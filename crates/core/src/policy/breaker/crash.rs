@@ -24,7 +24,7 @@ pub fn crash_loop(case: &Case) -> Vec<Story> {
         task_id: crash.task_id.clone(),
         agent: crash.agent.clone(),
         time: crash.time,
-        text: said(&crash.text),
+        text: clipped_line(&crash.text),
     };
     let crashes = case.board.rest.circuit_breaker.crashes.iter();
     let recent = crashes.filter(|crash| crash.time >= case.since && !explained(crash));

@@ -13,7 +13,7 @@ pub fn of_anomaly(anomaly: &Anomaly, text: &str) -> TripEvidence {
         task_id: Some(anomaly.task_id.clone()),
         agent: anomaly.logged_by.clone(),
         time: anomaly.timestamp,
-        text: said(text),
+        text: clipped_line(text),
     }
 }
 

@@ -34,7 +34,7 @@ fn red_gate(case: &Case, task: &Task) -> Option<TripEvidence> {
         task_id: Some(task.id.clone()),
         agent: task.assigned_to.clone().unwrap_or_else(|| last.agent.clone()),
         time: last.time,
-        text: said(&format!("gate {name}: {reason}{failing}")),
+        text: clipped_line(&format!("gate {name}: {reason}{failing}")),
     })
 }
 

@@ -60,7 +60,8 @@ pub fn gauges(board: &Board, archived: &[Task], config: &BreakerConfig, now: Wal
     let case = Case::new(board, archived, config, now);
     let gauge = |pattern: Pattern| {
         let nearest = nearest_first(detector(pattern)(&case)).into_iter().next();
-        let open = nearest.as_ref().and_then(|story| case.known(pattern, story)).map(|trip| trip.id.clone());
+        let open =
+            nearest.as_ref().and_then(|story| case.open_trip(pattern, story)).map(|trip| trip.id.clone());
         let mild = nearest.as_ref().is_some_and(|story| story.mild);
         Gauge { pattern, response: config.response(pattern, mild), nearest, open }
     };
@@ -78,7 +79,7 @@ pub fn trips(board: &Board, archived: &[Task], config: &BreakerConfig, now: Wall
         for story in nearest_first(detector(pattern)(&case)) {
             let Some(response) = config.response(pattern, story.mild) else { continue };
             let tripped = all.iter().any(|trip| trip.key == story.key);
-            if tripped || !story.trips() || case.known(pattern, &story).is_some() {
+            if tripped || !story.trips() || case.open_trip(pattern, &story).is_some() {
                 continue;
             }
             all.push(TripBreaker {

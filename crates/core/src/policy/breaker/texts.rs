@@ -11,7 +11,7 @@ fn by_task(
     needed: u32,
     say: impl Fn(usize, &str) -> String,
 ) -> Vec<Story> {
-    let records = case.unsettled(pattern, "", case.said_at_work(kind, detail));
+    let records = case.unsettled(pattern, "", case.anomaly_texts_of_started_tasks(kind, detail));
     clusters(records, task_of, |cluster| {
         let tasks = tasks_of(&cluster.records).len();
         let story = Story::new(pattern, &cluster.name, tasks, needed, "tasks");
@@ -57,7 +57,8 @@ pub fn workaround_pattern(case: &Case) -> Vec<Story> {
 pub fn external_outage(case: &Case) -> Vec<Story> {
     let pattern = Pattern::ExternalOutage;
     let case = case.within(i64::from(case.config.outage_hours.max(1)) * 3600);
-    let records = case.unsettled(pattern, "", case.said(&[AnomalyKind::ExternalBlocker], "blocker_service"));
+    let records =
+        case.unsettled(pattern, "", case.anomaly_texts(&[AnomalyKind::ExternalBlocker], "blocker_service"));
     let agent = |record: &TripEvidence| record.agent.to_string();
     clusters(records, agent, |cluster| {
         let agents = agents_of(&cluster.records).len();

@@ -76,7 +76,7 @@ impl OverseerConfig {
     }
 
     /// How many snapshots the ring keeps.
-    pub(super) fn kept(&self) -> usize {
+    pub(super) fn snapshots_kept(&self) -> usize {
         self.snapshot_history_size.clamp(*RINGS.start(), *RINGS.end())
     }
 

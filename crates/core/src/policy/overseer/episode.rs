@@ -67,7 +67,9 @@ pub(super) fn keep_grades(found: &mut [Detection], latest: &AgentSnapshot) {
         if episode.critical && detection.suggested != Action::Halt {
             (detection.severity, detection.suggested) = (Gravity::Critical, Action::Halt);
             let since = episode.since;
-            let why = format!("an earlier look since {since} was critical, and the work has not moved since");
+            let why = format!(
+                "an earlier snapshot since {since} was critical, and the work has not progressed since"
+            );
             detection.evidence.push(why);
         }
     }

@@ -123,9 +123,9 @@ fn of_session(looks: &[AgentSnapshot], config: &OverseerConfig) -> Liveness {
         let began = format!("its session began {} s ago", latest.elapsed_seconds);
         return Liveness::new(Grade::Live, vec![began]);
     }
-    let heard = heard(recent, span);
-    if !heard.is_empty() {
-        return Liveness::new(Grade::Live, heard);
+    let signs = signs_of_life(recent, span);
+    if !signs.is_empty() {
+        return Liveness::new(Grade::Live, signs);
     }
     let silence = format!("no output, no change of the tree and no step on the board for {span} s");
     let mut works = Vec::new();
@@ -153,21 +153,21 @@ fn counted(processes: u64) -> String {
     plural(usize::try_from(processes).unwrap_or(usize::MAX), "process")
 }
 
-fn heard(recent: &[AgentSnapshot], span: u64) -> Vec<String> {
+fn signs_of_life(recent: &[AgentSnapshot], span: u64) -> Vec<String> {
     let (first, latest) = (&recent[0], &recent[recent.len() - 1]);
-    let mut heard = Vec::new();
+    let mut signs = Vec::new();
     let bytes = latest.output_bytes.saturating_sub(first.output_bytes);
     if bytes > 0 {
-        heard.push(format!("{bytes} bytes of output in the last {span} s"));
+        signs.push(format!("{bytes} bytes of output in the last {span} s"));
     }
     if recent.windows(2).any(|pair| pair[1].tree != pair[0].tree) {
-        heard.push(format!("its tree changed in the last {span} s"));
+        signs.push(format!("its tree changed in the last {span} s"));
     }
     if recent.windows(2).any(|pair| pair[1].board_mark != pair[0].board_mark) {
-        heard.push(format!("it did something on the board in the last {span} s"));
+        signs.push(format!("it did something on the board in the last {span} s"));
     }
-    if heard.is_empty() && recent.windows(2).any(|pair| pair[1].heard_since(&pair[0])) {
-        heard.push(format!("its counters grew in the last {span} s"));
+    if signs.is_empty() && recent.windows(2).any(|pair| pair[1].active_since(&pair[0])) {
+        signs.push(format!("its counters grew in the last {span} s"));
     }
-    heard
+    signs
 }

@@ -21,7 +21,7 @@ impl Ring {
         snapshot.still_seconds = before.as_ref().map_or(0, |before| snapshot.still_after(before));
         snapshot.episodes = Vec::new();
         self.snapshots.push(snapshot);
-        let too_many = self.snapshots.len().saturating_sub(config.kept());
+        let too_many = self.snapshots.len().saturating_sub(config.snapshots_kept());
         self.snapshots.drain(..too_many);
         let found = at_this_look(&self.snapshots, config);
         if let Some(latest) = self.snapshots.last_mut() {

@@ -116,7 +116,7 @@ impl AgentSnapshot {
     }
 
     /// Whether there was output, a changed file or a step on the board since `before`.
-    pub(super) fn heard_since(&self, before: &Self) -> bool {
+    pub(super) fn active_since(&self, before: &Self) -> bool {
         self.output_bytes != before.output_bytes
             || self.tool_calls != before.tool_calls
             || self.turns != before.turns
@@ -156,7 +156,7 @@ impl AgentSnapshot {
     }
 
     pub(super) fn still_after(&self, before: &Self) -> u64 {
-        if self.heard_since(before) || self.worked_since(before) || self.has_children() {
+        if self.active_since(before) || self.worked_since(before) || self.has_children() {
             return 0;
         }
         let since = self.elapsed_seconds.saturating_sub(before.elapsed_seconds);

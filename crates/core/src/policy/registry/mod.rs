@@ -67,7 +67,7 @@ impl<'c> Registry<'c> {
         self.config.roles.keys().filter(|role| !BUILT_IN_ROLES.contains(&role.as_str()))
     }
 
-    pub fn said(self, role: &Role) -> Option<&'c RoleConfig> {
+    pub fn settings_of(self, role: &Role) -> Option<&'c RoleConfig> {
         self.config.roles.get(role)
     }
 
@@ -75,12 +75,12 @@ impl<'c> Registry<'c> {
     pub fn provider(self, role: &Role) -> Option<(&'c str, &'static str)> {
         let of_team = self.config.team.iter().find(|member| &member.role == role);
         let of_team = of_team.and_then(|member| member.provider.as_deref()).map(|name| (name, "team"));
-        let of_role = || self.said(role)?.provider.as_deref().map(|name| (name, "roles"));
+        let of_role = || self.settings_of(role)?.provider.as_deref().map(|name| (name, "roles"));
         of_team.or_else(of_role).or_else(|| self.config.provider.as_deref().map(|name| (name, "provider")))
     }
 
     fn rights(self, role: &Role, list: impl Fn(&'c RoleConfig) -> &'c [String]) -> Vec<Right> {
-        let said = self.said(role).map(list).unwrap_or_default();
+        let said = self.settings_of(role).map(list).unwrap_or_default();
         said.iter().map(|name| Right::named(name)).collect()
     }
 
@@ -137,7 +137,7 @@ impl<'c> Registry<'c> {
 
     /// Roles that agents of a role may write to.
     pub fn recipients(self, role: &Role) -> Vec<Role> {
-        let said = self.said(role).and_then(|said| said.may_message.clone());
+        let said = self.settings_of(role).and_then(|said| said.may_message.clone());
         // The planner and the overseer may message added roles, too.
         let with_added = matches!(role.as_str(), "planner" | "overseer");
         said.unwrap_or_else(|| self.by_default(default_recipients(role.as_str()), with_added))
@@ -148,7 +148,7 @@ impl<'c> Registry<'c> {
         if !allowed_by_rules(role, Operation::Plan) {
             return Vec::new();
         }
-        let said = self.said(role).and_then(|said| said.may_spawn.clone());
+        let said = self.settings_of(role).and_then(|said| said.may_spawn.clone());
         said.unwrap_or_else(|| self.by_default(default_spawns(role.as_str()), true))
     }
 
@@ -159,7 +159,7 @@ impl<'c> Registry<'c> {
 
     /// The only paths that a role's commits may touch; an empty list means all.
     pub fn paths(self, role: &Role) -> &'c [PathPattern] {
-        self.said(role).map(|said| said.paths.as_slice()).unwrap_or_default()
+        self.settings_of(role).map(|said| said.paths.as_slice()).unwrap_or_default()
     }
 
     /// The grants of an agent with these roles: only differences from the defaults. The agent may do what any of its
@@ -196,7 +196,7 @@ impl<'c> Registry<'c> {
 
     /// The purpose of a role.
     pub fn description(self, role: &Role) -> &'c str {
-        let said = self.said(role).and_then(|said| said.description.as_deref());
+        let said = self.settings_of(role).and_then(|said| said.description.as_deref());
         said.unwrap_or_else(|| default_description(role))
     }
 }

@@ -30,7 +30,7 @@ impl Found<'_> {
 
 pub fn problems(registry: Registry<'_>, player: Player<'_>) -> Vec<Problem> {
     let mut all = Vec::new();
-    for role in registry.roles().iter().filter(|role| registry.said(role).is_some()) {
+    for role in registry.roles().iter().filter(|role| registry.settings_of(role).is_some()) {
         let mut found = Found { role, all: &mut all };
         if role.as_str() == "runner" {
             found.all.push(Problem {
@@ -81,7 +81,7 @@ fn contradictions(registry: Registry<'_>, found: &mut Found<'_>) {
 }
 
 fn unknown_roles(registry: Registry<'_>, found: &mut Found<'_>) {
-    let Some(said) = registry.said(found.role) else { return };
+    let Some(said) = registry.settings_of(found.role) else { return };
     for (key, roles) in [("may_message", &said.may_message), ("may_spawn", &said.may_spawn)] {
         for role in roles.iter().flatten().filter(|role| !registry.knows(role)) {
             let known = format!("roles: {}; more can be defined under `roles`", names(&registry.roles()));

@@ -4,7 +4,7 @@
 //! only prevent that handoff, so there the overseer nudges the agent twice and does no more. It halts only for its own
 //! limits: they hold where the role has none and has not said that there shall be none.
 
-use super::{looks::Looks, measure::Measure};
+use super::{measure::Measure, session_snapshots::SessionSnapshots};
 use crate::policy::{overseer::*, prelude::*};
 
 const WARNING_PER_CENT: u128 = 75;
@@ -71,20 +71,20 @@ fn of_time(latest: &AgentSnapshot, config: &OverseerConfig) -> Share {
     Share { behaviour, used, limit, of_role: own.is_some(), from: 0, what: "seconds" }
 }
 
-pub fn measure_tokens(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+pub fn measure_tokens(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Measure {
     of_tokens(looks.latest(), config)
         .measure("tokens of the session; reported from three quarters of what it may use")
 }
 
-pub fn measure_time(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+pub fn measure_time(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Measure {
     of_time(looks.latest(), config)
         .measure("seconds of the session; reported from three quarters of its time")
 }
 
-pub fn detect_tokens(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+pub fn detect_tokens(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Option<Detection> {
     of_tokens(looks.latest(), config).detect(looks.latest())
 }
 
-pub fn detect_time(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+pub fn detect_time(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Option<Detection> {
     of_time(looks.latest(), config).detect(looks.latest())
 }

@@ -1,27 +1,27 @@
 //! The agent makes the same call or changes the same file again and again.
 
-use super::{looks::*, measure::Measure};
+use super::{measure::Measure, session_snapshots::*};
 use crate::policy::{overseer::*, prelude::*};
 
-pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+pub fn detect(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Option<Detection> {
     let window = looks.last(config.loop_window())?;
     if same_file(window).is_some() { file_detection(window) } else { call_detection(window, config) }
 }
 
-pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+pub fn measure(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Measure {
     let alarm = config.loop_window();
     let of = |what, now| Measure::new(Behaviour::InfiniteLoop, what, now, alarm as u64);
-    let same = "looks in a row at the same call, made again and again without progress";
+    let same = "snapshots in a row with the same call, repeated without progress";
     let Some(window) = looks.last(alarm) else {
         let so_far = same_call(looks.all(), alarm).unwrap_or(0);
         return of(same, so_far.min(alarm as u64 - 1));
     };
     if same_file(window).is_some() {
-        return of("looks in a row at the same file, which came back to what it had been", alarm as u64);
+        return of("snapshots in a row with the same file, which returned to former content", alarm as u64);
     }
     // An agent that waits for a build reads its output repeatedly; that is no loop.
     if busy(window, config) {
-        return of("looks in a row at the same call; none count while its processes are at work", 0);
+        return of("snapshots in a row with the same call; none count while its processes work", 0);
     }
     of(same, same_call(window, alarm).unwrap_or(0))
 }
@@ -60,7 +60,7 @@ fn call_detection(window: &[&AgentSnapshot], config: &OverseerConfig) -> Option<
     // The agent may wait for a process that itself waits, such as a download. But if calls come many times a second, a
     // child process belongs to the call.
     if children_stay(window) && !hammers(window, config) {
-        evidence.push(format!("{} of what it started live and do not work", latest.children()));
+        evidence.push(format!("child processes alive and idle: {}", latest.children()));
         let warning = Detection::warning(Behaviour::InfiniteLoop, latest, 0.7, evidence);
         return Some(Detection { suggested: Action::Escalate, ..warning });
     }
@@ -93,9 +93,7 @@ fn file_detection(window: &[&AgentSnapshot]) -> Option<Detection> {
     let file = shown_line(latest.last_file_modified.as_deref().unwrap_or_default());
     let evidence = vec![
         format!("`{}` was changed {changes} times in {}", clipped(&file, 120), span(window)),
-        format!(
-            "{returns} of these changes brought back what had been there before; no step on the board in that time"
-        ),
+        format!("{returns} of these changes restored former content; no step on the board in that time"),
     ];
     Some(Detection::warning(Behaviour::InfiniteLoop, latest, 0.7, evidence))
 }

@@ -3,16 +3,16 @@
 
 mod exhaustion;
 mod infinite_loop;
-mod looks;
 mod measure;
 mod oscillation;
 mod repeated_failures;
 mod scope_creep;
+mod session_snapshots;
 mod stagnation;
 
 pub use measure::Measure;
 
-use looks::Looks;
+use session_snapshots::SessionSnapshots;
 
 use super::{config::OverseerConfig, detection::Detection, episode::keep_grades, snapshot::AgentSnapshot};
 
@@ -27,8 +27,10 @@ pub fn detect(history: &[AgentSnapshot], config: &OverseerConfig) -> Vec<Detecti
 }
 
 /// A measure, and the detection once the measure has reached its alarm.
-type Detector =
-    (fn(&Looks<'_>, &OverseerConfig) -> Measure, fn(&Looks<'_>, &OverseerConfig) -> Option<Detection>);
+type Detector = (
+    fn(&SessionSnapshots<'_>, &OverseerConfig) -> Measure,
+    fn(&SessionSnapshots<'_>, &OverseerConfig) -> Option<Detection>,
+);
 
 const DETECTORS: [Detector; 7] = [
     (infinite_loop::measure, infinite_loop::detect),
@@ -42,13 +44,13 @@ const DETECTORS: [Detector; 7] = [
 
 /// The same by the kept snapshots alone.
 pub(super) fn at_this_look(history: &[AgentSnapshot], config: &OverseerConfig) -> Vec<Detection> {
-    let Some(looks) = Looks::at(history) else { return Vec::new() };
+    let Some(looks) = SessionSnapshots::at(history) else { return Vec::new() };
     let reached = DETECTORS.iter().filter(|(measure, _)| measure(&looks, config).reached());
     reached.filter_map(|(_, detect)| detect(&looks, config)).collect()
 }
 
 /// How near each of the seven alarms is; empty while there is nothing to judge.
 pub fn measures(history: &[AgentSnapshot], config: &OverseerConfig) -> Vec<Measure> {
-    let Some(looks) = Looks::at(history) else { return Vec::new() };
+    let Some(looks) = SessionSnapshots::at(history) else { return Vec::new() };
     DETECTORS.iter().map(|(measure, _)| measure(&looks, config)).collect()
 }

@@ -8,7 +8,7 @@
 //! A state is only what stood: at two looks at the files, and while the agent went from one call to another. What comes
 //! and goes within one call is the work of a program, such as a test that writes a file and removes it again.
 
-use super::{looks::*, measure::Measure};
+use super::{measure::Measure, session_snapshots::*};
 use crate::policy::{overseer::*, prelude::*};
 
 const PATTERN: u64 = 2;
@@ -16,18 +16,18 @@ const CERTAIN: u64 = 3;
 /// A tree that does not change for this many snapshots counts as a state.
 const STANDS: usize = 2;
 
-pub fn measure(looks: &Looks<'_>, _: &OverseerConfig) -> Measure {
-    let what = "returns to a tree that had stood and been left, since the last new one";
+pub fn measure(looks: &SessionSnapshots<'_>, _: &OverseerConfig) -> Measure {
+    let what = "returns to a former tree since the last new one";
     Measure::new(Behaviour::Oscillation, what, returns(looks.all()).count, PATTERN)
 }
 
-pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+pub fn detect(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Option<Detection> {
     let latest = looks.latest();
     let Returns { count, different, since } = returns(looks.all());
     let seconds = latest.elapsed_seconds.saturating_sub(since);
     let evidence = vec![
         format!(
-            "the tree came back {count} times to one that had been left, in {seconds} s; {different} different ones were there"
+            "the tree returned {count} times to a former state in {seconds} s; there were {different} different states"
         ),
         "no new tree and no step on the board in that time".to_owned(),
     ];

@@ -1,6 +1,6 @@
 //! The agent uses many tokens and makes no progress.
 
-use super::{looks::*, measure::Measure};
+use super::{measure::Measure, session_snapshots::*};
 use crate::policy::{overseer::*, prelude::*};
 
 const WINDOW: usize = 4;
@@ -38,16 +38,16 @@ impl Case {
     }
 }
 
-pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+pub fn measure(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Measure {
     let behaviour = Behaviour::Stagnation;
-    let plain = "tokens in the last 4 looks without progress";
+    let plain = "tokens in the last 4 snapshots without progress";
     let Some(window) = looks.last(WINDOW) else {
         return Measure::new(behaviour, plain, 0, config.stagnation_token_threshold.saturating_add(1));
     };
     let case = Case::of(window, looks.latest(), config);
     let what = match (case.bytes, case.excused) {
-        (true, true) => "tokens; output is not taken for them while its processes are at work",
-        (true, false) => "tokens in the last 4 looks without progress; 4 bytes of output stand for one",
+        (true, true) => "tokens; output does not count as tokens while its processes work",
+        (true, false) => "tokens in the last 4 snapshots without progress; 4 bytes of output stand for one",
         (false, _) => plain,
     };
     let now = if case.excused || !no_progress(window) { 0 } else { used(window).amount };
@@ -58,7 +58,7 @@ pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
 /// the agent has announced its work and not changed a file yet. Never halted for it are reviewers, agents that still read
 /// before their first change, agents that wait for a process that computes, and agents measured only by their output:
 /// the overseer nudges them once, then asks a person.
-pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+pub fn detect(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Option<Detection> {
     let (window, latest) = (looks.last(WINDOW)?, looks.latest());
     let case = Case::of(window, latest, config);
     let evidence = |window: &[&AgentSnapshot], times: u64| {

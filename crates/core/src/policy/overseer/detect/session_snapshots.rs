@@ -9,11 +9,11 @@ use crate::policy::prelude::*;
 const PAUSE_SHOWS_AFTER: i64 = 2;
 
 /// Snapshots of one session, oldest first, without those during a pause.
-pub struct Looks<'h> {
+pub struct SessionSnapshots<'h> {
     looks: Vec<&'h AgentSnapshot>,
 }
 
-impl<'h> Looks<'h> {
+impl<'h> SessionSnapshots<'h> {
     /// None if there is nothing to compare, or the session is paused.
     pub fn at(history: &'h [AgentSnapshot]) -> Option<Self> {
         let mut looks: Vec<&AgentSnapshot> = Vec::new();
@@ -125,5 +125,5 @@ pub fn grown(window: &[&AgentSnapshot], counter: impl Fn(&AgentSnapshot) -> u64)
 
 /// `5 looks, 40 s`.
 pub fn span(window: &[&AgentSnapshot]) -> String {
-    format!("{} looks, {} s", window.len(), grown(window, |look| look.elapsed_seconds))
+    format!("{} snapshots, {} s", window.len(), grown(window, |look| look.elapsed_seconds))
 }
