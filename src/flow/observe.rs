@@ -140,7 +140,7 @@ impl Observer {
             Ok(evidence) => evidence.map(|evidence| Moved {
                 branch: evidence.branch.clone(),
                 to: evidence.to.as_ref().map_or("nowhere", |to| to.as_str()).to_owned(),
-                told: evidence.message(),
+                description: evidence.message(),
                 remedy: evidence.remedy(),
             }),
             Err(failure) => {

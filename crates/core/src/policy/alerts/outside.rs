@@ -61,7 +61,7 @@ pub struct Moved {
     pub branch: String,
     /// Its current commit, if it has one.
     pub to: String,
-    pub told: String,
+    pub description: String,
     pub remedy: String,
 }
 

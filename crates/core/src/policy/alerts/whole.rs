@@ -11,8 +11,8 @@ pub fn rolled_back(s: &Situation, report: &mut Report) {
 }
 
 pub fn integration_moved(s: &Situation, report: &mut Report) {
-    let Some(Moved { branch, to, told, remedy }) = &s.outside.moved else { return };
-    report.tell(Alert::new(Kind::IntegrationMoved, branch, to, clipped_line(told), remedy).critical());
+    let Some(Moved { branch, to, description, remedy }) = &s.outside.moved else { return };
+    report.tell(Alert::new(Kind::IntegrationMoved, branch, to, clipped_line(description), remedy).critical());
 }
 
 pub fn integration_red(s: &Situation, report: &mut Report) {

@@ -27,7 +27,7 @@ fn moved_integration_is_reported_for_every_commit() {
         Some(Moved {
             branch: "integration".to_owned(),
             to: to.to_owned(),
-            told: "a push moved it".to_owned(),
+            description: "a push moved it".to_owned(),
             remedy: "look at it".to_owned(),
         })
     };
