@@ -97,20 +97,24 @@ impl Looked<'_> {
         let mut parent = String::new();
         for name in directories.iter().take_while(|name| !name.contains(['*', '?'])) {
             let missing = format!("{parent}{name}/");
-            if !self.is_directory(missing.trim_end_matches('/')) {
+            let directory = missing.trim_end_matches('/');
+            if !self.is_checked_out(directory) {
                 let near = self.named_like(&parent, name).map(|near| format!("{parent}{near}/"));
                 // That the first tests create their directory is no problem.
-                let is_news = near.is_some() || !self.is_test(text);
-                return is_news.then(|| NoParent { path: text.to_owned(), missing, nearest: near });
+                if near.is_none() && self.is_test(text) {
+                    return None;
+                }
+                if !self.integration_has(|query, head| query.has_path(head, directory)) {
+                    return Some(NoParent { path: text.to_owned(), missing, nearest: near });
+                }
             }
             parent = missing;
         }
         None
     }
 
-    fn is_directory(&self, path: &str) -> bool {
-        self.ctx.root().join(path).symlink_metadata().is_ok_and(|meta| meta.is_dir())
-            || self.integration_has(|query, head| query.has_path(head, path))
+    fn is_checked_out(&self, directory: &str) -> bool {
+        self.ctx.root().join(directory).symlink_metadata().is_ok_and(|meta| meta.is_dir())
     }
 
     fn named_like(&self, parent: &str, name: &str) -> Option<String> {

@@ -143,7 +143,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
         session.ctx.narrate(failure.message.clone());
         return offer(session, role);
     }
-    taken(claimed, super::task::claim::claimed_text)
+    taken(claimed, |claimed| super::task::claim::claimed_text(claimed, task.kind))
 }
 
 fn asks_for_foreign_work(by: &AgentId, role: &Role) -> Refusal {
@@ -158,7 +158,7 @@ fn asks_for_foreign_work(by: &AgentId, role: &Role) -> Refusal {
 /// The claimed work as text; `None` if another agent was faster, because there may be other work.
 fn taken<T: Serialize>(
     claimed: Result<(T, u64), Failure>,
-    words: fn(&T) -> String,
+    words: impl FnOnce(&T) -> String,
 ) -> Result<Option<Answer>, Failure> {
     match claimed {
         Ok((data, revision)) => Ok(Some(Answer::new(&data, words(&data)).at(revision))),

@@ -164,13 +164,19 @@ impl Route {
         self.audits.last().map(|audit| audit.verdict)
     }
 
-    /// Whether the goal was approved by an auditor, needs no audit, or was delivered by a person without one.
-    pub fn may_be_delivered(&self) -> bool {
+    /// Whether the last audit approved integration at this head: what was merged since was not audited.
+    pub fn is_approved_at(&self, head: Option<&CommitId>) -> bool {
+        let last = self.audits.last().filter(|audit| audit.verdict == AuditVerdict::Approve);
+        last.is_some_and(|audit| audit.head.as_ref() == head)
+    }
+
+    /// Needs no audit, or a person delivered it without one.
+    pub fn needs_no_approval(&self) -> bool {
         let waived = self
             .waived
             .as_ref()
             .is_some_and(|waiver| self.audits.last().is_none_or(|audit| audit.time <= waiver.time));
-        !self.is_audited() || waived || self.last_verdict() == Some(AuditVerdict::Approve)
+        !self.is_audited() || waived
     }
 
     /// In one line, for people.

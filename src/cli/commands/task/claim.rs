@@ -1,3 +1,6 @@
+use std::cell::Cell;
+
+use crate::board::task::Kind;
 use crate::cli::prelude::*;
 
 /// Claim a task and get a worktree for it
@@ -15,14 +18,18 @@ pub struct ClaimArgs {
 
 impl OnBoard for ClaimArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let id = &self.id;
-        let claim = |ctx: &Context| claim::claim(ctx, id).map(|(claimed, board)| (claimed, board.revision));
-        session.carry_out(claim, claimed_text)
+        let (id, kind) = (&self.id, Cell::new(Kind::Code));
+        let claim = |ctx: &Context| {
+            let (claimed, board) = claim::claim(ctx, id)?;
+            kind.set(board.task(id).map_or(Kind::Code, |task| task.kind));
+            Ok((claimed, board.revision))
+        };
+        session.carry_out(claim, |claimed| claimed_text(claimed, kind.get()))
     }
 }
 
 /// What an agent needs to know after the claim.
-pub fn claimed_text(claimed: &Claimed) -> String {
+pub fn claimed_text(claimed: &Claimed, kind: Kind) -> String {
     let id = &claimed.task;
     let until = claimed.lease_expires.map(|until| until.to_string()).unwrap_or_default();
     let mut text = format!(
@@ -38,8 +45,9 @@ pub fn claimed_text(claimed: &Claimed) -> String {
     if claimed.read_first {
         text.line(format!("read first: liza task show {id} --feedback"));
     }
-    text.push_str(&format!(
-        "next: liza task checkpoint {id} --intent … --risks … --validate … --expect … --file …"
-    ));
+    text.push_str(&match kind {
+        Kind::Report => format!("next: liza task submit {id} --result FILE"),
+        _ => format!("next: liza task checkpoint {id} --intent … --risks … --validate … --expect … --file …"),
+    });
     text
 }

@@ -31,7 +31,10 @@ impl Verb for Redispatch {
                 "task `{}` is not a slice, so it cannot be dispatched again",
                 task.id
             )
-            .hint(format!("`liza task release {}` or `liza task handoff {0}` lets it go", task.id)));
+            .hint(format!(
+                "`liza task release {}` or `liza task handoff {0} --summary … --next …` lets it go",
+                task.id
+            )));
         }
         text_given("reason", &self.reason)
     }
