@@ -372,7 +372,7 @@ const READ_PROC: [&str; 11] = [
     "crates/machine/src/git/locks.rs",
     "crates/machine/src/git/query.rs",
     "crates/machine/src/host/filesystem.rs",
-    "crates/machine/src/host/place.rs",
+    "crates/machine/src/host/anchored_path.rs",
     "crates/machine/src/host/process.rs",
     "crates/machine/src/host/procfs.rs",
     "crates/machine/src/store/lock.rs",
@@ -431,8 +431,8 @@ fn without_tests(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default()
 }
 
-/// What empties, moves or makes directory trees by their paths. `host::place` does it by handles instead.
-const AROUND_PLACE: [&str; 8] = [
+/// What empties, moves or makes directory trees by their paths. `host::anchored_path` does it by handles instead.
+const BY_PATH_ONLY: [&str; 8] = [
     "remove_dir_all",
     "remove_dir",
     "tempfile::tempdir",
@@ -517,11 +517,11 @@ fn few_files_write_by_path() {
 }
 
 #[test]
-fn only_host_place_changes_directory_trees() {
+fn only_anchored_path_changes_directory_trees() {
     let mut wrong = Vec::new();
     for path in all_sources() {
         let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
-        if is_of_tests(&path) || name.starts_with("crates/machine/src/host/place") {
+        if is_of_tests(&path) || name.starts_with("crates/machine/src/host/anchored_path") {
             continue;
         }
         let text = read(&path);
@@ -529,14 +529,14 @@ fn only_host_place_changes_directory_trees() {
             let renames = has_word(line, "fs::rename")
                 || line.contains("renameat")
                 || (line.contains("fs::{") && has_word(line, "rename"));
-            let is_around = AROUND_PLACE.iter().any(|way| line.contains(way))
+            let is_around = BY_PATH_ONLY.iter().any(|way| line.contains(way))
                 || (renames && !RENAMES_FILES.contains(&name.as_str()));
             if is_around && !line.trim_start().starts_with("//") {
                 wrong.push(format!("{name}:{}: {}", number + 1, line.trim()));
             }
         }
     }
-    assert!(wrong.is_empty(), "use host::place:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "use host::anchored_path:\n{}", wrong.join("\n"));
 }
 
 /// A thread that cannot be started is an error to handle; `thread::spawn` and `Scope::spawn` panic, and so does

@@ -86,7 +86,7 @@ fn validation(body: &Body) -> Answer {
 
 fn assumptions(body: &Body) -> Answer {
     let question = "Were the assumptions valid?";
-    let made = made(body);
+    let made = assumptions_of_checkpoint(body);
     let judged = body.submission.as_ref().map(|submission| &submission.commit);
     let last = body.reviews.last().filter(|review| Some(&review.commit) == judged);
     if let Some(review) = last.filter(|review| !review.assumptions.is_empty()) {

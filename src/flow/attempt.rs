@@ -170,7 +170,7 @@ pub fn ignored_in_scope(worktree: &Path, ignored: &[String], scope: &Scope) -> V
         if !scope.inside.iter().any(|pattern| pattern.overlaps(&dir).is_some()) {
             continue;
         }
-        let files = crate::host::place::files_below(worktree, Path::new(path), MOST_LOOKED_AT);
+        let files = crate::host::anchored_path::files_below(worktree, Path::new(path), MOST_LOOKED_AT);
         found.extend(files.into_iter().filter(|file| is_in(file)));
     }
     found

@@ -16,7 +16,7 @@ impl Context {
         Err(failure!(ErrorCode::IoDiskLow, "only {} are free where the board is, and new work needs at least {}",
                 bytes(free),
                 bytes(threshold))
-        .hint("`liza gc --dry-run` says what can be collected; `disk.min_free_bytes` in liza.yaml sets the limit")
+        .hint("`liza gc --dry-run` lists what can be removed; `disk.min_free_bytes` in liza.yaml sets the limit")
         .detail("free_bytes", free)
         .detail("min_free_bytes", threshold))
     }

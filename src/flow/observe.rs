@@ -57,7 +57,7 @@ impl Observer {
         if let Err(error @ (StoreError::Missing(_) | StoreError::OtherVersion { .. })) = read {
             return Err(error.into());
         }
-        let place = ctx.store.place().ok_or_else(|| gone(ctx))?;
+        let place = ctx.store.directory_identity().ok_or_else(|| gone(ctx))?;
         let mut observer = Self {
             place,
             config: ProjectConfig::default(),
@@ -91,7 +91,7 @@ impl Observer {
     }
 
     pub fn quick_look(&mut self, ctx: &Context) -> Result<QuickLook, Unseen> {
-        if ctx.store.place() != Some(self.place) {
+        if ctx.store.directory_identity() != Some(self.place) {
             return Err(Unseen::Gone(gone(ctx)));
         }
         let config = FileIdentity::at(&ctx.root().join("liza.yaml")).ok();
@@ -140,7 +140,7 @@ impl Observer {
             Ok(evidence) => evidence.map(|evidence| Moved {
                 branch: evidence.branch.clone(),
                 to: evidence.to.as_ref().map_or("nowhere", |to| to.as_str()).to_owned(),
-                told: evidence.message(),
+                description: evidence.message(),
                 remedy: evidence.remedy(),
             }),
             Err(failure) => {

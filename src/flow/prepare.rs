@@ -14,7 +14,7 @@ use super::prelude::*;
 use super::prepared::NAME;
 use super::shell::{Ended, Job, by_shell, execute};
 use crate::git::DirtyKind;
-use crate::host::place;
+use crate::host::anchored_path;
 use crate::policy::worktrees::WorktreesConfig;
 use crate::provider::secrets;
 
@@ -99,7 +99,7 @@ fn copy(ctx: &Context, config: &WorktreesConfig, path: &Path) -> Result<Vec<Stri
             read_whole(&source, LARGEST_COPY).map_err(|error| Failure::io("read", &source, &error))?;
         let write = || -> std::io::Result<()> {
             if let Some(above) = target.parent().filter(|above| *above != path) {
-                place::make_directories(path, above)?;
+                anchored_path::make_directories(path, above)?;
             }
             let mode = source.metadata()?.permissions().mode() & 0o777;
             let mut open = fs::OpenOptions::new();

@@ -37,7 +37,7 @@ pub struct Report {
 
 pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     let mut report = Report { dry_run, ..Report::default() };
-    if ctx.store.place().is_none() {
+    if ctx.store.directory_identity().is_none() {
         report.left = files::paths_in(ctx.machine.worktrees());
         report.excludes = excludes(ctx, report.left.is_empty(), dry_run)?;
         if !dry_run {
@@ -83,7 +83,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
             [home.join(".review"), home.join(".merge"), home.join(super::ownership::GATES), home.clone()]
         {
             // Only if it is empty.
-            let _ = host::place::Place::at(ctx.root(), &dir).map(|place| place.remove_empty());
+            let _ = host::anchored_path::AnchoredPath::at(ctx.root(), &dir).map(|path| path.remove_empty());
         }
         if report.left.is_empty() && home.symlink_metadata().is_ok() {
             // Empty, but it could not be removed: reported, so that a person knows.

@@ -90,7 +90,7 @@ fn write_files(ctx: &Context, whole: &Whole) -> Result<()> {
     if former.is_none_or(|(head, _)| head.revision <= revision) {
         ctx.store.write_graph(
             &name,
-            &graph_file::whole(&whole.graph, graph_file::held(&whole.board, &ctx.now)),
+            &graph_file::whole(&whole.graph, graph_file::held_paths_mark(&whole.board, &ctx.now)),
             &lock,
         )?;
     }
@@ -163,7 +163,7 @@ fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
     let world = World { archived: ctx.store.archived_around(board)?, ..World::default() };
     let is_followed = file.metadata().is_ok_and(|meta| meta.len() <= LARGEST_FOLLOWED);
     if is_followed && head.revision < board.revision {
-        match head.brought_up(board, &world, now) {
+        match head.updated_parts(board, &world, now) {
             None => return Ok(false),
             Some(pieces) if pieces.is_empty() => {}
             Some(pieces) => ctx.store.patch_graph(&name, &file, &pieces, &lock)?,

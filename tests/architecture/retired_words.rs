@@ -16,12 +16,11 @@ const NAMES: [(&str, usize); 4] = [
 
 /// How many retired words a directory still has. Lower a number when its directory has fewer; never raise one.
 /// A path that is in neither list may have none. `LIZA_RETIRED=1 … -- --nocapture` prints each use.
-const ALLOWED: [(&str, usize); 11] = [
-    ("crates/core/src/board", 37),
-    ("crates/core/src/experiment", 1),
-    ("crates/core/src/gate", 1),
-    ("crates/core/src/policy", 58),
-    ("crates/core/src/wire", 7),
+const ALLOWED: [(&str, usize); 8] = [
+    // A reserved agent id, and texts that rules write on the board: a journal must replay to the same board.
+    ("crates/core/src/board", 7),
+    // The same agent id, and the name of a file.
+    ("crates/core/src/wire", 1),
     ("crates/machine/src/store", 1),
     ("src/cli", 1),
     ("src/flow", 1),

@@ -216,7 +216,7 @@ fn several_edits_are_settled_in_their_order() {
         &[
             "max_review_cycles: 5 -> 6",
             "another title",
-            "config.max_review_cycles was changed on the board since",
+            "config.max_review_cycles was changed on the board meanwhile",
         ],
     );
     assert!(world.state().contains("max_review_cycles: 6\n"));

@@ -65,7 +65,7 @@ fn approved_work_of_high_risk_is_merged_only_after_the_turn() {
     assert_eq!(world.git_in(&checkout, &["rev-parse", "HEAD"]), commit);
     assert_eq!(waiting(world, "t1"), json!([]));
     let error = world.refused(reviewer, &["merge", "t1"], 1, "refused.red_team");
-    assert!(error["message"].as_str().unwrap().contains("`red-1` is at it"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("`red-1` reviews it now"), "{error}");
     world.refused(red, &["review", "approve", "t1", "--commit", &commit], 1, "refused.incomplete");
     let clear = ["review", "approve", "t1", "--commit", &commit, "--summary", "tried empty input"];
     let said = world.liza(red, &clear).ok().stdout;

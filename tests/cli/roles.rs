@@ -52,7 +52,7 @@ fn roles_prints_defaults_and_enforcement() {
     assert_eq!(of("merge", "code_reviewer"), (true, "rule".into(), String::new()));
     assert!(of("oversee", "overseer").0);
     assert_eq!(of("stop", "coder"), (false, "rule".into(), "only what it holds or reviews".into()));
-    assert_eq!(of("switches", "planner"), (true, "rule".into(), "any, not to be taken away".into()));
+    assert_eq!(of("switches", "planner"), (true, "rule".into(), "any; cannot be denied".into()));
     assert!(!of("switches", "code_reviewer").0);
     assert_eq!(
         of("spawn", "planner"),

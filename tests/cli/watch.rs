@@ -358,7 +358,9 @@ fn stalled_queue_is_reported_in_time() {
     world.liza(&coder, &release).ok();
     assert!(once_later(&world, 880).is_empty());
     assert_eq!(once_later(&world, 920), ["stalled coder"]);
-    assert!(world.read(".liza/alerts.log").contains("waiting: ready for a coder, and none takes it: t1, t2"));
+    assert!(
+        world.read(".liza/alerts.log").contains("waiting: ready for a coder, but no agent claims it: t1, t2")
+    );
 }
 
 #[test]

@@ -136,8 +136,8 @@ fn invalid_graph_is_refused_whole() {
     };
     for (plan, exit, code, says) in [
         (change("status", json!("passed")), 2, "usage.input", "nodes[1].status"),
-        (change("owner_role", json!("Reviewer")), 2, "usage.input", "every task is reviewed"),
-        (change("owner_role", json!("Red-team")), 2, "usage.input", "every task is reviewed"),
+        (change("owner_role", json!("Reviewer")), 2, "usage.input", "reviews every task"),
+        (change("owner_role", json!("Red-team")), 2, "usage.input", "reviews every task"),
         (change("owner_role", json!("wizard")), 1, "refused.unknown_role", "wizard"),
         (change("outputs", json!(["../../etc"])), 2, "usage.input", "nodes[1].outputs[0]"),
         (change("dependencies", json!(["ghost"])), 1, "refused.dependency_missing", "ghost"),

@@ -1,4 +1,4 @@
-//! What liza decides: values and rules that know no disk, clock, process or environment.
+//! The decisions of liza: values and rules without disk, clock, process or environment.
 
 pub mod board;
 pub mod director;

@@ -1,4 +1,4 @@
-//! What unit tests of several rooms share.
+//! Helpers for the unit tests of several rooms.
 
 #[path = "../../../tests/cli/support/process.rs"]
 #[allow(dead_code, clippy::disallowed_methods, reason = "shared with the tests through the binary")]
@@ -9,13 +9,13 @@ use std::process::{Command, Output, Stdio};
 use process::Bounded;
 pub use process::{Running, Watch};
 
-/// How far a sweep goes: a short way in the suite, the whole way with `LIZA_SWEEP=full` (`scripts/torture suite`).
+/// The extent of a sweep: short in the suite, whole with `LIZA_SWEEP=full` (`scripts/torture suite`).
 #[expect(clippy::disallowed_methods, reason = "tests are steered by the environment")]
 pub fn sweep<T>(short: T, full: T) -> T {
     if std::env::var_os("LIZA_SWEEP").is_some_and(|value| value == "full") { full } else { short }
 }
 
-/// A temporary directory, in memory where the machine has room there; `LIZA_TEST_ON_DISK` chooses the disk.
+/// A temporary directory, in memory if there is space; `LIZA_TEST_ON_DISK` chooses the disk.
 #[expect(clippy::disallowed_methods, reason = "tests are steered by the environment")]
 pub fn temporary_dir() -> tempfile::TempDir {
     const ROOM: u64 = 1 << 30;
@@ -40,7 +40,7 @@ pub fn start(command: &mut Command) -> Running {
     Bounded::start(command).unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
-/// Kills what this process has started, at the deadline: flows start git without one. Ends with the test that holds it.
+/// Kills the children of this process at the deadline: flows start git without one. Ends with the test that holds it.
 pub fn deadline_of_children() -> Watch {
     Watch::over(std::process::id(), None, process::DEADLINE)
 }

@@ -1,4 +1,4 @@
-//! What liza does on a machine: processes, the files of the board, git, watching files, agent commands.
+//! The parts of liza on a machine: processes, the files of the board, git, watching files, agent commands.
 
 pub use liza_core::*;
 

@@ -6,7 +6,7 @@ use crate::cli::demo::{
 };
 use crate::cli::prelude::*;
 use crate::cli::redteam::{ALL, count, play_all};
-use crate::host::place::Temporary;
+use crate::host::anchored_path::Temporary;
 use crate::supervise::child::end_descendants;
 
 /// Watch a scripted team work on a throw-away repository

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::cli::prelude::*;
 use crate::cli::redteam::{ALL, Attack, Tried, Verdict, count, play_all};
-use crate::host::place::Temporary;
+use crate::host::anchored_path::Temporary;
 use crate::supervise::child::end_descendants;
 use crate::supervise::signals;
 

@@ -201,7 +201,7 @@ fn numbered(text: &mut String, items: &[String]) {
 
 /// The assumptions of the checkpoint, with the numbers for --assumption and the results of the last review.
 fn assumptions(text: &mut String, body: &Body) {
-    let made = made(body);
+    let made = assumptions_of_checkpoint(body);
     if made.is_empty() {
         return;
     }

@@ -67,7 +67,7 @@ impl Desk<'_> {
         let config = self.ctx.project_config()?;
         let asked = checklist::items(&body.checklist, config.checklists.of(task.risk));
         let is_reviewer = *self.request.role != Role::red_team();
-        let assumptions = if is_reviewer { made(body).len() } else { 0 };
+        let assumptions = if is_reviewer { assumptions_of_checkpoint(body).len() } else { 0 };
         self.facts.plain("assumption_flags", &AssumptionFlags::of(assumptions));
         // The checklist is for reviewers; the red team has its own procedure.
         let asked = if is_reviewer { asked } else { Vec::new() };

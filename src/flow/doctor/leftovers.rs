@@ -22,7 +22,8 @@ pub fn not_emptied(scene: &Scene) -> Result<Vec<Finding>> {
                 "it is deleted: it holds only what gates and tests left",
             )
             .fixed_by(move |ctx| {
-                let deleted = host::place::Place::at(ctx.root(), &path).and_then(|place| place.delete());
+                let deleted =
+                    host::anchored_path::AnchoredPath::at(ctx.root(), &path).and_then(|path| path.delete());
                 deleted.map(|()| None).map_err(|error| Failure::io("delete", &path, &error))
             })
         })
@@ -68,7 +69,7 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
         )
         .fixed_by(move |_| {
             let above = path.parent().unwrap_or(&path);
-            let removed = host::place::Place::at(above, &path).and_then(|place| place.delete());
+            let removed = host::anchored_path::AnchoredPath::at(above, &path).and_then(|path| path.delete());
             removed.map(|()| None).map_err(|error| Failure::io("remove", &path, &error))
         })
     });

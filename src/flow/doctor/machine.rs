@@ -25,7 +25,7 @@ pub fn file_system(scene: &Scene) -> Result<Vec<Finding>> {
                 "machine.disk",
                 format!("{} has {} left, less than {}", place.display(), bytes(free), bytes(least)),
                 "no new work is started, and a full disk stops every command; what is on record stays",
-                "`liza gc --dry-run` says what can be collected; `disk.min_free_bytes` in liza.yaml sets the limit",
+                "`liza gc --dry-run` lists what can be removed; `disk.min_free_bytes` in liza.yaml sets the limit",
             ));
             break;
         }

@@ -5,7 +5,7 @@ use crate::experiment::Step;
 use crate::flow::one_call::{OneCall, Said};
 use crate::flow::prelude::*;
 use crate::flow::shell::leaving_nothing;
-use crate::host::place::Temporary;
+use crate::host::anchored_path::Temporary;
 use crate::policy::experiment::{CODEX_MCP, ExperimentAgent};
 use crate::policy::prices::price_of;
 use crate::policy::provider::ProviderEntry;

@@ -3,7 +3,7 @@
 use crate::flow::interruption;
 use crate::flow::prelude::*;
 use crate::git::{Identity, Repo, identity};
-use crate::host::place;
+use crate::host::anchored_path;
 use crate::policy::experiment::ExperimentConfig;
 use crate::provider::{Redactor, is_own, secrets};
 use crate::store::{Machine, Store, files};
@@ -72,7 +72,7 @@ impl Lab {
     pub fn prepare(&self) -> Result<()> {
         for dir in [&self.worktrees, &self.runs] {
             match dir.strip_prefix(self.root()) {
-                Ok(_) => place::make_directories(self.root(), dir)
+                Ok(_) => anchored_path::make_directories(self.root(), dir)
                     .map_err(|error| Failure::io("make", dir, &error))?,
                 Err(_) => files::make_private_dirs(dir)?,
             }

@@ -10,7 +10,7 @@ use crate::experiment::{
 };
 use crate::flow::interruption;
 use crate::flow::prelude::*;
-use crate::host::place::Temporary;
+use crate::host::anchored_path::Temporary;
 use crate::policy::experiment::CODEX_MCP;
 use crate::store::files::{replace, replace_disposable};
 

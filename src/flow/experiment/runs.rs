@@ -5,7 +5,7 @@ use std::fs::{File, TryLockError};
 use super::{Lab, agent, mcp, worktree};
 use crate::experiment::{Outcome, Summary, artifacts};
 use crate::flow::prelude::*;
-use crate::host::place::Place;
+use crate::host::anchored_path::AnchoredPath;
 use crate::store::files::paths_in;
 
 const LARGEST_SUMMARY: u64 = 4 * 1024 * 1024;
@@ -175,7 +175,7 @@ fn remove_scratch(lab: &Lab, run_dir: &Path) {
     let begins = agent::scratch_name(run_dir);
     for dir in paths_in(&lab.runs) {
         if dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&begins)) {
-            let _ = Place::at(&lab.runs, &dir).and_then(|place| place.delete());
+            let _ = AnchoredPath::at(&lab.runs, &dir).and_then(|path| path.delete());
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::experiment::Summary;
 use crate::flow::prelude::*;
 use crate::git::content::{self, snapshot};
 use crate::git::tree::{Entry, differences};
-use crate::host::place::Place;
+use crate::host::anchored_path::AnchoredPath;
 
 pub use crate::flow::ownership::EXPERIMENT_REFS as REFS;
 
@@ -181,12 +181,13 @@ pub fn unlock(lab: &Lab, path: &Path) -> Result<()> {
 pub fn remove(lab: &Lab, path: &Path) -> Result<()> {
     locked(lab, || {
         let records = checkouts::recorded_at(&lab.repo, path)?;
-        let delete = |base: &Path, path: &Path| match Place::at(base, path).and_then(|place| place.delete()) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Failure::io("delete", path, &error))
-            }
-            _ => Ok(()),
-        };
+        let delete =
+            |base: &Path, path: &Path| match AnchoredPath::at(base, path).and_then(|path| path.delete()) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    Err(Failure::io("delete", path, &error))
+                }
+                _ => Ok(()),
+            };
         delete(&lab.worktrees, path)?;
         crash::point("experiment.worktree_deleted");
         for record in records {

@@ -9,7 +9,7 @@ use crate::flow::capture::{Captured, write_log};
 use crate::flow::prelude::*;
 use crate::flow::shell::{self, Done, Ended, Job, RETRIES, RETRY_AFTER};
 use crate::gate::changed::ChangedLines;
-use crate::gate::{Ran, Said};
+use crate::gate::{AdapterResult, FinishedCommand};
 use crate::git::private::leads_inside;
 use crate::policy::gate::{AdapterKind, CoverageOf, GateCommand, expected};
 use crate::provider::{Redactor, secrets};
@@ -336,7 +336,7 @@ fn heard_of(
         (None, Ok(_), _) => return Ok(not_run(gate, "it did not finish".to_owned())),
     };
     let (output, stdout) = (done.output.kept(), done.stdout.kept());
-    let ran = Ran {
+    let ran = FinishedCommand {
         exit,
         output: &output,
         stdout: &stdout,
@@ -345,7 +345,8 @@ fn heard_of(
         expected: asking.expected.as_deref(),
         changed: asking.changed.as_ref().map(|(_, lines)| lines),
     };
-    let Said { status, total, passed, hash, reason, failing, untested } = crate::gate::judge(gate, &ran);
+    let AdapterResult { status, total, passed, hash, reason, failing, untested } =
+        crate::gate::judge(gate, &ran);
     let counted = match gate.adapter {
         AdapterKind::Coverage => Some(Counted::Lines),
         AdapterKind::Diag => Some(Counted::Findings),

@@ -10,7 +10,7 @@ use super::ask::Shared;
 use super::attention::Attention;
 use super::record::GateRecord;
 use crate::flow::prelude::*;
-use crate::host::place::Place;
+use crate::host::anchored_path::AnchoredPath;
 use crate::store::Machine;
 use crate::store::files::{make_private_dirs, paths_in, replace_disposable};
 
@@ -151,8 +151,8 @@ pub fn serve(machine: &Machine, agent: &AgentId, run: impl Fn(&TaskId, &str) -> 
 
 /// Removes requests of an ended session.
 pub fn forget(machine: &Machine, agent: &AgentId) {
-    if let Ok(place) = Place::at(machine.home(), &machine.gate_requests(agent)) {
-        let _ = place.delete();
+    if let Ok(requests) = AnchoredPath::at(machine.home(), &machine.gate_requests(agent)) {
+        let _ = requests.delete();
     }
 }
 

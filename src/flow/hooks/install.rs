@@ -171,7 +171,7 @@ pub fn uninstall(ctx: &Context) -> Result<Vec<Done>> {
         // Only an empty directory is removed; `git init` makes it with samples.
         for empty in [dir.join(ALIASES), dir.clone()] {
             let above = empty.parent().unwrap_or(&empty);
-            let _ = host::place::Place::at(above, &empty).map(|place| place.remove_empty());
+            let _ = host::anchored_path::AnchoredPath::at(above, &empty).map(|path| path.remove_empty());
         }
     }
     ctx.machine.want_no_hooks()?;

@@ -197,7 +197,7 @@ impl Journal {
         let text = ctx.store.read_log_text(board.journal.length)?;
         let last = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
         if hash(&text.as_bytes()[last..]) != board.journal.hash {
-            bail!("record {} is not the one the board was made by", board.revision);
+            bail!("record {} is not the one that made the board", board.revision);
         }
         let records = read_chain(&text, String::new())?;
         Ok(Self { text, records })

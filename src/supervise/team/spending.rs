@@ -23,7 +23,7 @@ impl TeamRun<'_> {
         for cap in found {
             let reached = cap.is_reached();
             if self.caps_told.insert((cap.setting, cap.subject.clone(), reached)) {
-                let what = if reached { "nothing more is begun for it" } else { "nearly used up" };
+                let what = if reached { "liza starts no more work for it" } else { "nearly used up" };
                 self.tell(Event::new(Kind::Spend, format!("{}; {what}", cap.describe())));
             }
         }

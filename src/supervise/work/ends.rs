@@ -34,7 +34,7 @@ impl Runner {
                 if !capped && handoffs + 1 >= LIMIT_HANDOFFS {
                     let reason = format!("a limit was reached {LIMIT_HANDOFFS} times; last {summary}");
                     let question = format!(
-                        "Should `{task}` be cut into smaller tasks, or the limits of the role {} be raised?",
+                        "Should `{task}` be split into smaller tasks, or the limits of the role {} be raised?",
                         self.role
                     );
                     return self.block(assignment, reason, vec![question]);

@@ -453,7 +453,7 @@ fn a_conflict_blocks_the_task_for_its_holder_only() {
     let ran = scene.world.json(&HUMAN, &args).exits(11);
     assert_eq!(scene.world.row("t2")["status"], "WORKING");
     assert!(ran.stdout.contains("old_text ends with a line feed"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("what it expects begins at line 1"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("the expected lines begin at line 1"), "{}", ran.stdout);
     scene.world.json(&scene.other, &args).exits(11);
     assert_eq!(scene.world.row("t2")["status"], "BLOCKED");
 }

@@ -68,7 +68,7 @@ fn lines_that_do_not_fit_are_shown() {
         (
             serde_json::json!({ "file": "work/unended", "no_final_newline": { "old": false, "new": false },
                 "hunks": [{ "start_line": 1, "old_text": "a", "new_text": "x" }] }),
-            "the newline at its end: it has none, and the bundle expects one",
+            "the newline at its end: the file has none, but the bundle expects one",
         ),
         (
             serde_json::json!({ "file": "work/unended", "hunks": [{ "start_line": 9, "old_text": "a", "new_text": "x" }] }),
@@ -76,7 +76,7 @@ fn lines_that_do_not_fit_are_shown() {
         ),
         (
             serde_json::json!({ "file": "work/unended", "hunks": [{ "start_line": 1, "old_text": "z", "new_text": "x" }] }),
-            "it reads `a`, and the bundle expects `z`",
+            "it reads `a`, but the bundle expects `z`",
         ),
     ] {
         let bundle = scene.written(serde_json::json!([patch]));
@@ -108,7 +108,7 @@ fn declared_modules_must_match_files_and_locks() {
     let problem = &refused.json()["error"]["details"]["problems"][0];
     assert_eq!(problem["kind"], "module", "{problem}");
     let message = problem["message"].as_str().expect("words");
-    assert!(message.contains("lies in none of the declared touched_modules (docs)"), "{message}");
+    assert!(message.contains("is in none of the declared touched_modules (docs)"), "{message}");
 
     world.task_with("t2", &["docs/"], &["--kind", "docs"]);
     world.claim(&scene.other, "t2");

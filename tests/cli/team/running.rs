@@ -253,7 +253,7 @@ fn run_reports_empty_plan_or_missing_planner() {
     let world = scripted("exit 0");
     let data = answer(&world.json(&HUMAN, &["run"]).exits(1))["data"].clone();
     assert_eq!(data["causes"][0]["kind"], "person", "{data}");
-    assert!(data["causes"][0]["why"].as_str().unwrap().contains("made no tasks"));
+    assert!(data["causes"][0]["why"].as_str().unwrap().contains("added no tasks"));
     let data = answer(&world.json(&HUMAN, &["run", "--team", "coder"]).exits(1))["data"].clone();
     assert_eq!(data["causes"][0]["kind"], "missing_role", "{data}");
 }

@@ -1,4 +1,4 @@
-//! Who takes part: registered agents, and the process an agent or an intent belongs to.
+//! Registered agents, and the process that an agent or an intent belongs to.
 
 use super::grants::Grants;
 use super::prelude::*;
@@ -7,19 +7,19 @@ use super::spent::Spent;
 record! {
     pub struct Agent {
         always pub roles: Vec<Role>,
-        /// Raised by every registration: leases belong to an incarnation, not to a name.
+        /// Every registration raises it: leases belong to an incarnation, not to a name.
         pub incarnation: u64,
         /// Hash of the secret token; the token itself is never on the board.
         pub token_hash: String,
         pub status: AgentStatus,
         pub registered_at: Wall,
         pub heartbeat: Wall,
-        /// The process that supervises it, if one does.
+        /// The runner that supervises the agent, if one runs.
         pub runner: Option<Process>,
-        /// What the role registry allows it, where that is not what its role may by default.
+        /// The agent's permissions in the role registry, where they differ from the defaults of its role.
         #[serde(default, skip_serializing_if = "Grants::is_default")]
         pub grants: Grants,
-        /// What its sessions have cost, in all its incarnations.
+        /// The cost of the agent's sessions, over all its incarnations.
         #[serde(default, skip_serializing_if = "Spent::is_nothing")]
         pub spent: Spent,
     }
@@ -42,7 +42,7 @@ impl Agent {
     }
 }
 
-/// A process, named so that a reused pid is not taken for it.
+/// A process, identified so that another process with the same pid is not mistaken for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
@@ -50,11 +50,11 @@ pub struct Process {
     /// Start time in clock ticks since boot, as the kernel reports it.
     pub started: u64,
     pub boot: String,
-    /// Names the pid namespace, so that a pid of another container is not looked up here.
+    /// The pid namespace, so that liza does not look up a pid of another container.
     pub namespace: String,
 }
 
-/// The roles that exist without being configured. `runner` is not one and cannot be registered.
+/// The roles that exist without configuration. `runner` is not among them and cannot be registered.
 pub const BUILT_IN_ROLES: [&str; 9] = [
     "planner",
     "coder",

@@ -1,4 +1,4 @@
-//! The one transition function: check, change, revision + 1. Every surface changes the board through it.
+//! The one transition function: check, change, revision + 1. Every change of the board goes through it.
 
 use std::any::Any;
 
@@ -15,7 +15,7 @@ use super::rules::Transition;
 use super::state::{Board, REQUESTS_KEPT, Request};
 use super::verb::{AnyOutcome, AnyVerb, Needs};
 
-/// What came of a transition.
+/// The result of a transition.
 pub enum Applied {
     /// The board has changed.
     Changed(Box<dyn AnyOutcome>),
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Applied {
 }
 
 impl Applied {
-    /// The outcome with its own type. This fails only for an answer that an older liza kept for a repeated request.
+    /// The outcome with its own type. Fails only if an older liza stored the answer that this request repeats.
     pub fn typed<O: DeserializeOwned + 'static>(self) -> Result<O, Refusal> {
         match self {
             Self::Changed(outcome) => {
@@ -41,14 +41,14 @@ impl Applied {
                 Ok(*outcome.downcast().unwrap_or_else(|_| unreachable!("a verb has one type of outcome")))
             }
             Self::Repeated(kept) => serde_json::from_value(kept).map_err(|error| {
-                refusal!(Code::RequestReused, "the answer kept for this request cannot be read: {error}")
-                    .hint("look with `liza status` whether it was done, then use a new --request-id")
+                refusal!(Code::RequestReused, "liza cannot read the stored answer to this request: {error}")
+                    .hint("`liza status` shows whether the command was done; then use a new --request-id")
             }),
         }
     }
 }
 
-/// Changes `board`, or refuses and leaves it as it was. The caller checks the invariants before it publishes.
+/// Changes `board`, or refuses and leaves it unchanged. The caller checks the invariants before it publishes the board.
 pub fn apply(
     board: &mut Board,
     what: &Transition,
@@ -62,7 +62,7 @@ pub fn apply(
     }
     permitted(board, verb, call)?;
     let outcome = verb.change(board, call);
-    // A rule breach is counted and touches no task, not even the lease of the agent that tried.
+    // A rule breach is counted and changes no task, not even the lease of the agent that tried it.
     if !matches!(what, Transition::RecordViolation(_)) {
         note_presence(board, call);
     }
@@ -142,7 +142,7 @@ pub fn answered(board: &Board, actor: &AgentId, key: &RequestKey) -> Result<Opti
     Ok(Some(serde_json::from_str(&known.outcome).unwrap_or(Value::Null)))
 }
 
-/// Keeps the answer, and forgets the oldest one of this actor when there are too many.
+/// Stores the answer, and forgets the actor's oldest answer if there are too many.
 pub fn remember(board: &mut Board, actor: AgentId, key: &RequestKey, outcome: &dyn AnyOutcome) {
     let requests = &mut board.rest.requests;
     if requests.iter().filter(|known| known.actor == actor).count() >= REQUESTS_KEPT

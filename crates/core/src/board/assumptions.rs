@@ -1,4 +1,4 @@
-//! What became of the assumptions of a checkpoint: a reviewer answers each, so that none is passed over.
+//! The answers to the assumptions of a checkpoint: a reviewer answers each, so that none is overlooked.
 
 use super::checklist::ItemName;
 use super::history::Assumption;
@@ -9,7 +9,7 @@ words! {
     pub enum Held {
         Held = "held",
         Violated = "violated",
-        /// The reviewer could not check it; a note says why.
+        /// The reviewer could not check the assumption; a note says why.
         NotChecked = "not_checked",
     }
 }
@@ -20,7 +20,7 @@ record! {
     /// An answer as a reviewer gives it.
     #[derive(Eq)]
     pub struct GivenAssumption {
-        /// Its number in `review show`, or its text.
+        /// The number of the assumption in `review show`, or its text.
         #[serde(alias = "item", alias = "n")]
         pub assumption: ItemName,
         #[serde(alias = "status")]
@@ -29,7 +29,7 @@ record! {
         pub note: Option<String>,
     }
 
-    /// An answer as it is kept.
+    /// An answer as the board stores it.
     #[derive(Eq)]
     pub struct AnsweredAssumption {
         pub assumption: String,
@@ -39,7 +39,8 @@ record! {
     }
 }
 
-/// The answers in the order of the assumptions, as far as they are given; a refusal for one that cannot be taken.
+/// The given answers in the order of the assumptions; refuses an answer that names no assumption, repeats one, or lacks
+/// its reason.
 pub fn matched(
     made: &[Assumption],
     given: &[GivenAssumption],
@@ -81,7 +82,7 @@ pub fn matched(
     Ok(all)
 }
 
-/// Refuses unless every assumption has its answer.
+/// Refuses unless every assumption has an answer.
 pub fn check_whole(
     made: &[Assumption],
     given: &[GivenAssumption],
@@ -105,7 +106,7 @@ pub fn check_whole(
     .detail("assumptions", open.iter().map(|at| at + 1).collect::<Vec<_>>()))
 }
 
-/// The critical ones that did not hold: what was built rests on them.
+/// The critical assumptions that were violated: the work rests on them.
 pub fn violated_critical(answers: &[AnsweredAssumption]) -> Vec<String> {
     let violated = |found: &&AnsweredAssumption| found.critical && found.answer == Held::Violated;
     answers.iter().filter(violated).map(|found| found.assumption.clone()).collect()

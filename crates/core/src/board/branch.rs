@@ -12,17 +12,17 @@ pub struct BranchUpdate {
     pub new: Wanted,
     /// Where the branch is now.
     pub current: Option<CommitId>,
-    /// Where it is in the file of packed refs, if it is there and no process is changing that file.
+    /// The branch's commit in the file of packed refs, if the file has the branch and no process is changing the file.
     pub packed: Option<CommitId>,
 }
 
 /// One side of an update as git names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// All zeroes: before the update "anything", after it "gone".
+    /// All zeroes: as the old value "any", as the new value "deleted".
     Zero,
     At(CommitId),
-    /// Another ref, to which this one would point.
+    /// Another ref that this ref would point to.
     Ref(String),
 }
 
@@ -43,7 +43,7 @@ impl BranchUpdate {
         let Some(current) = &self.current else { return false };
         match (&self.old, &self.new) {
             (_, Wanted::At(new)) => new == current,
-            // `pack-refs` removes the loose file once the packed one says the same; it looks like a deletion.
+            // `pack-refs` removes the loose ref once the packed refs have the same value; that looks like a deletion.
             (Wanted::At(old), Wanted::Zero) => old == current && self.packed.as_ref() == Some(old),
             _ => false,
         }
@@ -61,7 +61,7 @@ pub fn may_move_integration(board: &Board, update: &BranchUpdate) -> Result<(), 
         if board.rest.intents.iter().filter_map(|intent| intent.work.step()).any(named) {
             return Ok(());
         }
-        // A move back to the recorded head repairs an earlier move that got past this check.
+        // A move back to the recorded head repairs an earlier move that bypassed this check.
         if board.rest.integration.head.as_ref() == Some(new) {
             return Ok(());
         }
@@ -104,7 +104,7 @@ mod tests {
                 assert_eq!(refusal.code, Code::BranchMove);
             }
         }
-        // A branch that was moved past this check may be put back to its recorded head.
+        // A branch that was moved without this check may be moved back to its recorded head.
         may_move_integration(&board, &update(Wanted::Zero, at(1), Some(commit(3)))).unwrap();
         may_move_integration(&board, &update(Wanted::Zero, at(1), None)).unwrap();
     }

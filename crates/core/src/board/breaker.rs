@@ -1,5 +1,5 @@
-//! The circuit breaker: failures that repeat too often, and what a person decided about them. It only observes and
-//! changes no task.
+//! The circuit breaker: failures that repeat too often, and a person's decisions about them. The breaker only observes
+//! and changes no task.
 
 use super::prelude::*;
 use super::switch::SwitchKind;
@@ -9,9 +9,9 @@ record! {
     pub struct Breaker {
         #[serde(default)]
         pub tier0_violations: u64,
-        /// The last failed agent commands; the log has all.
+        /// The last failed agent commands; the journal has all.
         pub crashes: Vec<Crash>,
-        /// Every time it tripped, in order; the open ones are those without a resolution.
+        /// Every trip, in order; a trip without a resolution is open.
         pub trips: Vec<Trip>,
     }
 }
@@ -25,7 +25,7 @@ impl Breaker {
 /// How many crashes the board remembers.
 pub const CRASHES_KEPT: usize = 100;
 
-/// How many trips the board remembers, those that are open apart; the log has all.
+/// How many resolved trips the board remembers; the journal has all.
 pub const TRIPS_KEPT: usize = 100;
 
 record! {
@@ -38,7 +38,7 @@ record! {
         pub class: Option<CrashClass>,
         /// The agent command that failed.
         pub provider: Option<String>,
-        /// When it is worth trying again.
+        /// When a retry is useful.
         pub until: Option<Wall>,
     }
 }
@@ -48,12 +48,12 @@ words! {
     pub enum CrashClass {
         /// The agent command is not logged in, or a key is wrong.
         Login = "login",
-        /// What was paid for is used up until a certain time.
+        /// The paid quota is used up until a certain time.
         Quota = "quota",
         /// Too many requests at a time.
         RateLimit = "rate_limit",
         Network = "network",
-        /// The conversation does not fit into the model any more.
+        /// The conversation no longer fits into the model's context.
         Context = "context",
         /// The agent's tools were denied.
         Permission = "permission",
@@ -122,20 +122,20 @@ record! {
         pub time: Wall,
         pub pattern: Pattern,
         pub response: Response,
-        /// Names what it is about, so that the same thing trips it once.
+        /// Identifies the subject of the trip, so that the same problem trips the breaker once.
         pub key: String,
         pub summary: String,
         always pub evidence: Vec<TripEvidence>,
-        /// Tasks, specs, services and files it is about.
+        /// The tasks, specs, services and files of the pattern.
         pub affected: Vec<String>,
-        /// When its response was carried out. From then on only a person changes its switch: liza does not set it again.
+        /// When liza carried out the response. After that only a person changes the switch: liza does not set it again.
         pub answered: Option<Wall>,
         pub resolved: Option<Resolution>,
     }
 
     /// One of the events that form the pattern.
     pub struct TripEvidence {
-        /// The record or event it comes from: `anomaly-3`, `rejected`, `crash`, …
+        /// The record or event, such as `anomaly-3`, `rejected` or `crash`.
         pub source: String,
         pub task_id: Option<TaskId>,
         pub agent: AgentId,
@@ -143,7 +143,7 @@ record! {
         pub text: String,
     }
 
-    /// What a person decided about it.
+    /// A person's decision about a trip.
     pub struct Resolution {
         pub by: AgentId,
         pub time: Wall,

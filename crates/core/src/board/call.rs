@@ -1,4 +1,4 @@
-//! Who calls, when, and in what circumstances: the input of a rule besides the board and the transition.
+//! The input of a rule besides the board and the transition: the caller, the time and the circumstances.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use super::task::Status;
 pub use super::origin::{Descent, Hidden, Mark};
 pub use super::switch::{Switch, SwitchKind, Switches};
 
-/// Who acts: an agent that has shown its token, the human if the caller has no identity, or liza itself without a
-/// request, when it ends the work of a dead process, enforces deadlines, trips the breaker or archives.
+/// The actor of a change: an agent that has shown its token, the human if the caller has no agent identity, or liza
+/// itself when it ends the work of a dead process, enforces deadlines, trips the breaker or archives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
@@ -59,7 +59,7 @@ impl Actor {
     }
 }
 
-/// What a caller shows to be authenticated.
+/// How a caller authenticates itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
     Human,
@@ -69,8 +69,8 @@ pub enum Credentials {
         id: AgentId,
         token_hash: String,
     },
-    /// A process of this descent. A descendant of an agent's runner is that agent, whatever credentials it shows: a
-    /// process can unset a variable, but not its parent.
+    /// A process with this descent. A descendant of an agent's runner is that agent, whatever credentials it shows: a
+    /// process can unset a variable, but cannot change its parent.
     Descendant {
         of: Descent,
         shown: Box<Credentials>,
@@ -78,12 +78,12 @@ pub enum Credentials {
 }
 
 impl Credentials {
-    /// Whether a gate started it.
+    /// Whether a gate started the process.
     pub fn is_of_gate(&self) -> bool {
         matches!(self, Self::Descendant { of, .. } if of.gate)
     }
 
-    /// What it inherited from the command of an agent or a gate, of whichever board.
+    /// The mark that the process inherited from the command of an agent or a gate, of any board.
     pub fn mark(&self) -> Option<Mark> {
         match self {
             Self::Descendant { of, .. } => of.mark,
@@ -91,7 +91,7 @@ impl Credentials {
         }
     }
 
-    /// Nothing is shown that would make it an agent; its descent may.
+    /// Whether the caller shows no credentials of an agent; its descent may still make it one.
     pub fn shows_nothing(&self) -> bool {
         match self {
             Self::Human => true,
@@ -108,13 +108,13 @@ pub fn gate_process_refusal() -> Refusal {
         Code::Identity,
         "this process was started by a gate or by git for liza; it may not change the board"
     )
-    .hint("tests that use liza do so on a board of their own, in a directory of their own")
+    .hint("a test that uses liza needs its own board in its own directory")
 }
 
-/// Why a process whose origin cannot be seen may change nothing, whatever it shows: its clock cannot be compared, and it
-/// may belong to any agent.
+/// The refusal for a process whose origin liza cannot determine, whatever credentials it shows: its clock cannot be
+/// compared, and it may belong to any agent.
 pub fn of_hidden_origin(hidden: Hidden) -> Refusal {
-    refusal!(Code::Identity, "liza cannot see who calls: {}", hidden.what())
+    refusal!(Code::Identity, "liza cannot determine the caller: {}", hidden.what())
         .hint("run the command where the kernel's /proc is mounted as usual and without `unshare`")
 }
 
@@ -159,7 +159,7 @@ impl Board {
         if &agent.token_hash != token_hash {
             return Err(refusal!(
                 Code::Identity,
-                "the token does not belong to the present incarnation ({}) of `{id}`",
+                "the token does not belong to the current incarnation ({}) of `{id}`",
                 agent.incarnation
             )
             .hint("this agent was registered again since; stop, or use the token of the new registration"));
@@ -167,36 +167,33 @@ impl Board {
         Ok(Actor::Agent { id: id.clone(), incarnation: agent.incarnation })
     }
 
-    /// A process is a person's only if it is certain that it is no agent's.
+    /// Accepts a process as a person's only if it certainly belongs to no agent.
     fn check_free(&self, of: &Descent) -> Result<(), Refusal> {
         if of.orphan {
-            return Err(refusal!(
-                Code::Identity,
-                "this process was set free by an agent whose runner is gone"
-            )
-            .hint("it belongs to no agent now; stop"));
+            return Err(refusal!(Code::Identity, "an agent whose runner has ended left this process behind")
+                .hint("this process belongs to no agent any more; stop"));
         }
         self.check_mark(of)?;
         let Some(id) = &of.unseen else { return Ok(()) };
         Err(refusal!(
             Code::Identity,
-            "whether this process belongs to the runner of `{id}` cannot be seen from here"
+            "liza cannot determine from here whether this process belongs to the runner of `{id}`"
         )
-        .hint("act from where that runner was started, or show an agent's token"))
+        .hint("run the command where that runner was started, or give an agent's token"))
     }
 
-    /// A process that cannot see its runner shows its own agent's token. One that was started by an agent and has changed
-    /// what shows whose it is may show any token it found.
+    /// A process that cannot see its runner shows its own agent's token. A process that an agent started and that has
+    /// changed the marks of its origin may show any token it found.
     fn check_hidden_token(&self, of: &Descent) -> Result<(), Refusal> {
         if of.unseen.is_none() || of.mark.is_none() {
             return self.check_mark(of);
         }
-        Err(refusal!(Code::Identity, "this process was started by an agent and hides which one")
+        Err(refusal!(Code::Identity, "an agent started this process, and liza cannot determine which agent")
             .hint("run the command as the agent's runner started it"))
     }
 
-    /// A mark of which this board knows no runner is that of an agent whose runner has ended, was made smaller, or belongs to an
-    /// agent or a gate of another board. None of these is a person here, or may use a token that it found.
+    /// A mark without a runner on this board belongs to an agent whose runner has ended, was lowered, or belongs to an
+    /// agent or a gate of another board. None of these processes is a person here, or may use a token that it found.
     fn check_mark(&self, of: &Descent) -> Result<(), Refusal> {
         if of.mark.is_none() || of.mark == self.rest.made_below || self.revision == 0 {
             return Ok(());
@@ -226,8 +223,8 @@ impl Board {
         self.runs_under(&of.ancestors).or_else(|| of.mark.as_ref().and_then(marked))
     }
 
-    /// The agent whose runner is the nearest of these processes. A retired one counts: who retires itself does not
-    /// become a person by it.
+    /// The agent whose runner is the nearest of these processes. A retired agent counts: an agent that retires itself
+    /// does not become a person.
     pub fn runs_under(&self, ancestors: &[Process]) -> Option<(&AgentId, &Agent)> {
         ancestors.iter().find_map(|ancestor| {
             self.rest.agents.iter().find(|(_, agent)| agent.runner.as_ref() == Some(ancestor))
@@ -235,7 +232,7 @@ impl Board {
     }
 }
 
-/// What is remembered of a task that has left the board.
+/// What the board remembers of an archived task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archived {
     pub status: Status,
@@ -243,7 +240,7 @@ pub struct Archived {
     pub superseded_by: Vec<TaskId>,
 }
 
-/// What stands outside the board and yet decides: kept in the log record, so that a replay sees the same.
+/// Facts outside the board that decide a rule; the journal record holds them, so that a replay uses the same facts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct World {
     #[serde(default, skip_serializing_if = "no_switches")]
@@ -257,7 +254,7 @@ fn no_switches(switches: &Switches) -> bool {
     switches.set.is_empty()
 }
 
-/// Guards that the model test switches off one at a time, to show that it would notice.
+/// Guards that the model test switches off one at a time, to show that it notices a missing guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
     SelfApproval,
@@ -270,7 +267,7 @@ pub enum Guard {
     PlanFirst,
 }
 
-/// Which guards are on. Outside tests there is no way to have fewer than all.
+/// Which guards are on. Outside tests, all guards are on.
 #[derive(Debug, Clone, Copy)]
 pub struct Guards {
     off: Option<Guard>,

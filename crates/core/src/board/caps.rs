@@ -1,4 +1,4 @@
-//! Caps on what may be spent, and how much of them is used.
+//! Caps on spending, and how much of each cap is used.
 
 use super::prelude::*;
 use super::spent::Spent;
@@ -11,7 +11,7 @@ use super::task::Task;
 pub struct Cap {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// In US dollars, where the provider says what it costs.
+    /// In US dollars, if the provider reports its price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
 }
@@ -32,7 +32,7 @@ impl Cap {
     }
 }
 
-/// What work may cost: one task, one agent, one `liza run`.
+/// Spending limits for one task, one agent and one `liza run`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Caps {
@@ -45,7 +45,7 @@ pub struct Caps {
     pub run: Cap,
 }
 
-/// From this share of a cap on liza warns the person.
+/// From this share of a cap on, liza warns the person.
 pub const NEAR: f64 = 0.8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,10 +57,10 @@ pub enum Unit {
 /// How much of one cap is used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CapUse {
-    /// What to change in liza.yaml to raise it.
+    /// The setting in liza.yaml that raises the cap.
     pub setting: &'static str,
     pub unit: Unit,
-    /// Whose cap it is: a task, an agent, or `run`.
+    /// The owner of the cap: a task, an agent, or `run`.
     pub subject: String,
     pub used: f64,
     pub cap: f64,
@@ -98,8 +98,8 @@ impl Caps {
         self.task.is_none() && self.agent.is_none() && self.run.is_none()
     }
 
-    /// Every cap that applies to a piece of work, with what is used of it. The cap of a task whose body is not loaded is left
-    /// out.
+    /// Every cap that applies to this work, with the used amount. Leaves out the cap of a task whose body is not
+    /// loaded.
     pub fn uses(&self, board: &Board, task: Option<&Task>, agent: Option<&AgentId>) -> Vec<CapUse> {
         let mut found = Vec::new();
         if let Some(task) = task.filter(|task| !task.is_light()) {
@@ -122,7 +122,7 @@ impl Caps {
         found
     }
 
-    /// The first reached cap that forbids this work to start.
+    /// The first used-up cap; it forbids this work to start.
     pub fn reached(&self, board: &Board, task: Option<&Task>, agent: Option<&AgentId>) -> Option<CapUse> {
         self.uses(board, task, agent).into_iter().find(CapUse::is_reached)
     }

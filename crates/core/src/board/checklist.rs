@@ -1,4 +1,4 @@
-//! Questions a reviewer has to answer one by one, so that none is passed over.
+//! Questions that a reviewer answers one by one, so that none is overlooked.
 
 use super::prelude::*;
 use super::refusal::{Code, Refusal};
@@ -7,7 +7,7 @@ words! {
     pub enum Answer {
         Yes = "yes",
         No = "no",
-        /// It does not apply here; a note says why.
+        /// The item does not apply; a note says why.
         NotApplicable = "n/a",
     }
 }
@@ -18,7 +18,7 @@ impl Answer {
     }
 }
 
-/// Which item is meant: its number as `liza review show` lists it, or its text.
+/// Names an item: its number in `liza review show`, or its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ItemName {
@@ -27,7 +27,7 @@ pub enum ItemName {
 }
 
 impl ItemName {
-    /// Where in the list it stands.
+    /// The item's index in the list.
     pub(super) fn position(&self, items: &[String]) -> Option<usize> {
         match self {
             Self::Number(number) => number.checked_sub(1).filter(|at| *at < items.len()),
@@ -54,7 +54,7 @@ record! {
         pub note: Option<String>,
     }
 
-    /// An answer as it is kept: with the words of the item, which may be asked otherwise later.
+    /// An answer as the board stores it: with the text of the item, because the checklist may change later.
     #[derive(Eq)]
     pub struct Answered {
         pub item: String,
@@ -63,8 +63,8 @@ record! {
     }
 }
 
-/// What has to be answered, in the order of its numbers: the task's own items, then those of its risk. What stands in
-/// both is asked once.
+/// The items to answer, in the order of their numbers: the task's own items, then those of its risk. An item in both
+/// lists is asked once.
 pub fn items(own: &[String], of_risk: &[String]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for item in own.iter().chain(of_risk).map(|item| item.trim()).filter(|item| !item.is_empty()) {
@@ -75,7 +75,7 @@ pub fn items(own: &[String], of_risk: &[String]) -> Vec<String> {
     all
 }
 
-/// The answers in the order of the items, as far as they are given; a refusal for one that cannot be taken.
+/// The given answers in the order of the items; refuses an answer that names no item, repeats one, or lacks its reason.
 pub fn matched(items: &[String], given: &[GivenAnswer]) -> Result<Vec<Option<Answered>>, Refusal> {
     let mut all: Vec<Option<Answered>> = vec![None; items.len()];
     for answer in given {
@@ -96,7 +96,7 @@ pub fn matched(items: &[String], given: &[GivenAnswer]) -> Result<Vec<Option<Ans
         if answer.answer == Answer::NotApplicable && note.is_none() {
             return Err(Refusal::new(
                 Code::FeedbackIncomplete,
-                format!("item {} of the checklist is answered n/a without saying why: {}", at + 1, items[at]),
+                format!("item {} of the checklist is answered n/a without a reason: {}", at + 1, items[at]),
             )
             .hint(format!("--answer \"{}=n/a: why it does not apply\"", at + 1)));
         }
@@ -106,7 +106,7 @@ pub fn matched(items: &[String], given: &[GivenAnswer]) -> Result<Vec<Option<Ans
     Ok(all)
 }
 
-/// Refuses unless every item has its answer.
+/// Refuses unless every item has an answer.
 pub fn check_whole(items: &[String], given: &[GivenAnswer]) -> Result<Vec<Answered>, Refusal> {
     let found = matched(items, given)?;
     let open: Vec<usize> = (0..items.len()).filter(|at| found[*at].is_none()).collect();
@@ -116,9 +116,13 @@ pub fn check_whole(items: &[String], given: &[GivenAnswer]) -> Result<Vec<Answer
     let named: Vec<String> = open.iter().map(|at| format!("{}. {}", at + 1, items[*at])).collect();
     let flags: Vec<String> =
         open.iter().map(|at| format!("--answer \"{}=yes|no|n/a: note\"", at + 1)).collect();
-    Err(refusal!(Code::FeedbackIncomplete, "the checklist is not answered: {}", named.join("; "))
-        .hint(format!("say it of each: {}", flags.join(" ")))
-        .detail("items", open.iter().map(|at| at + 1).collect::<Vec<_>>()))
+    Err(refusal!(
+        Code::FeedbackIncomplete,
+        "the verdict does not answer these items of the checklist: {}",
+        named.join("; ")
+    )
+    .hint(format!("answer each item: {}", flags.join(" ")))
+    .detail("items", open.iter().map(|at| at + 1).collect::<Vec<_>>()))
 }
 
 #[cfg(test)]

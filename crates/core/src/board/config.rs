@@ -1,4 +1,4 @@
-//! The limits a board works under.
+//! The limits of a board.
 
 use super::prelude::*;
 
@@ -30,7 +30,7 @@ record! {
         pub blocked_hold_seconds: u64,
         #[serde(default = "defaults::validation_timeout_seconds")]
         pub validation_timeout_seconds: u64,
-        /// How many agents `run` keeps busy; never limits a claim.
+        /// How many agents `run` keeps busy; this number never limits a claim.
         #[serde(default = "defaults::max_parallel")]
         pub max_parallel: u32,
     }
@@ -72,7 +72,7 @@ mod defaults {
     }
 }
 
-/// It came later than the other limits: a board that says nothing of it stays as it was written.
+/// This limit is newer than the others: a board without it keeps its text.
 fn is_usual_max_handoffs(max: &u32) -> bool {
     *max == defaults::max_handoffs()
 }
@@ -95,7 +95,7 @@ impl Config {
         }
     }
 
-    /// What is wrong with the limits, each as the offending field and why.
+    /// Every invalid limit, as the field and the reason.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
         let mut found = Vec::new();
         let mut zero = |field: &'static str, is_zero: bool| {

@@ -1,19 +1,19 @@
-//! Whether a finding repeats an issue of an earlier round: the same place, followed through the changes, in words of the
-//! same meaning. An issue keeps its id and its history over all rounds.
+//! Decides whether a finding repeats an issue of an earlier round: the same line, followed through the changes, in words
+//! of the same meaning. An issue keeps its id and its history over all rounds.
 
 use crate::text::{shared_meaning, significant_words, similarity};
 
 use super::prelude::*;
 use super::review::{Feedback, Finding, Issue, IssueRound, IssueStatus, PriorStatus, Severity, Standing};
 
-/// So many lines off is still the same place: reviewers count roughly, and a sentence may be about the line above.
+/// A finding at most this many lines off is at the same line: reviewers count roughly, and may mean the line above.
 const NEAR: u32 = 3;
-/// So far away it is the same place only for nearly the same words: another line of the same function.
+/// A finding at most this many lines off repeats the issue only in nearly the same words: it is another line of the function.
 const AROUND: u32 = 20;
-/// How alike texts about the same place must be: most of the words that carry the meaning, or nearly the same sentence.
+/// How alike texts within [`NEAR`] must be: most of the words that carry the meaning, or nearly the same sentence.
 const NEAR_MEANING: f64 = 0.6;
 const NEAR_WORDS: f64 = 0.8;
-/// And how alike where the place alone says little.
+/// How alike texts within [`AROUND`] must be.
 const AROUND_MEANING: f64 = 0.8;
 const AROUND_WORDS: f64 = 0.9;
 /// How alike a finding and a resolved issue must be. Stricter: a false match would blame the coder for a regression.
@@ -33,28 +33,28 @@ record! {
     /// How one file changed.
     #[derive(Eq)]
     pub struct FileDrift {
-        /// Its name before; empty if it is new.
+        /// Its name before; empty for a new file.
         pub from: String,
-        /// Its name now; absent if it is gone.
+        /// Its name now; absent for a deleted file.
         pub to: Option<String>,
         pub hunks: Vec<Hunk>,
     }
 
-    /// What changed between a commit that was reviewed before and the one under review. Found with git before the lock is
-    /// taken; a rule only reads it.
+    /// The difference between a commit that was reviewed before and the one under review. The command asks git before it
+    /// takes the lock; rules only read the answer.
     #[derive(Eq)]
     pub struct Drift {
         pub since: CommitId,
-        /// Every path that differs, the first of many.
+        /// The paths that differ; of very many, only the first.
         pub changed: Vec<String>,
-        /// Of the files that issues are about, those that changed.
+        /// The changed files among those that issues are about.
         pub files: Vec<FileDrift>,
     }
 }
 
-/// Where an issue is now: a line, or all that came in the place of its line.
+/// The lines where an issue is now: one line, or all lines that replaced it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct IssueLines {
     file: String,
     first: u32,
     last: u32,
@@ -63,13 +63,13 @@ struct Place {
 }
 
 impl Drift {
-    fn carry(&self, file: &str, line: u32) -> Place {
-        let stays = |line: u32| Place { file: file.to_owned(), first: line, last: line, line };
+    fn follow_line(&self, file: &str, line: u32) -> IssueLines {
+        let stays = |line: u32| IssueLines { file: file.to_owned(), first: line, last: line, line };
         let Some(found) = self.files.iter().find(|drift| drift.from == file) else { return stays(line) };
         let Some(to) = &found.to else { return stays(line) };
         let mut moved = i64::from(line);
         for hunk in &found.hunks {
-            // Git names the line after which lines are put in.
+            // For an insertion, git names the line before the new lines.
             let begins = if hunk.old_lines == 0 { hunk.old_start.saturating_add(1) } else { hunk.old_start };
             if line < begins {
                 break;
@@ -78,16 +78,16 @@ impl Drift {
                 let first = hunk.new_start.max(1);
                 let last = first.saturating_add(hunk.new_lines.max(1) - 1);
                 let guess = first.saturating_add(line - begins).min(last);
-                return Place { file: to.clone(), first, last, line: guess };
+                return IssueLines { file: to.clone(), first, last, line: guess };
             }
             moved += i64::from(hunk.new_lines) - i64::from(hunk.old_lines);
         }
         let line = u32::try_from(moved.max(1)).unwrap_or(line);
-        Place { file: to.clone(), ..stays(line) }
+        IssueLines { file: to.clone(), ..stays(line) }
     }
 
-    /// Whether a line of the commit under review stood there before.
-    fn has_left(&self, file: &str, line: u32) -> bool {
+    /// Whether a line of the commit under review was already in the former commit.
+    fn left_unchanged(&self, file: &str, line: u32) -> bool {
         let Some(found) = self.files.iter().find(|drift| drift.to.as_deref() == Some(file)) else {
             return true;
         };
@@ -101,13 +101,13 @@ pub struct Repeated {
     /// The number of the finding in the review, from 1.
     pub finding: usize,
     pub issue: String,
-    /// The same review calls it resolved.
+    /// The same review calls the issue resolved.
     pub said_resolved: bool,
-    /// An earlier review had called it resolved.
+    /// An earlier review had called the issue resolved.
     pub reopened: bool,
 }
 
-/// What a review brings.
+/// What a review changed in the list of issues.
 #[derive(Debug, Default)]
 pub struct Taken {
     /// Ids of the issues that are new.
@@ -115,12 +115,12 @@ pub struct Taken {
     pub repeated: Vec<Repeated>,
 }
 
-/// The review whose word is taken.
+/// The review that [`take`] records.
 pub struct Round<'a> {
     pub number: u32,
     pub by: AgentId,
     pub commit: &'a CommitId,
-    /// What the review before was about, the last one of another commit.
+    /// The commit of the last review of another commit.
     pub former: Option<&'a CommitId>,
     pub feedback: &'a Feedback,
     pub drift: &'a [Drift],
@@ -130,18 +130,18 @@ pub struct Round<'a> {
     pub resolves_the_rest: bool,
 }
 
-/// For every finding the issue that it repeats, by its place in the list. No issue is repeated twice.
+/// For every finding the index of the issue that the finding repeats. No two findings repeat one issue.
 pub fn repeated(issues: &[Issue], feedback: &Feedback, drift: &[Drift]) -> Vec<Option<usize>> {
-    let places: Vec<Place> = issues.iter().map(|issue| place_of(issue, drift)).collect();
+    let lines: Vec<IssueLines> = issues.iter().map(|issue| lines_now(issue, drift)).collect();
     let mut pairs: Vec<(f64, u32, usize, usize)> = Vec::new();
     for (at, finding) in feedback.issues.iter().enumerate() {
         for (which, issue) in issues.iter().enumerate() {
-            if let Some((alike, distance)) = likeness(issue, &places[which], finding, &feedback.prior) {
+            if let Some((alike, distance)) = likeness(issue, &lines[which], finding, &feedback.prior) {
                 pairs.push((alike, distance, which, at));
             }
         }
     }
-    // The likest first, then the nearest, then the oldest.
+    // The most alike first, then the nearest, then the oldest.
     pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2, a.3).cmp(&(b.1, b.2, b.3))));
     let mut found: Vec<Option<usize>> = vec![None; feedback.issues.len()];
     for (_, _, which, at) in pairs {
@@ -152,23 +152,25 @@ pub fn repeated(issues: &[Issue], feedback: &Feedback, drift: &[Drift]) -> Vec<O
     found
 }
 
-fn place_of(issue: &Issue, drift: &[Drift]) -> Place {
+fn lines_now(issue: &Issue, drift: &[Drift]) -> IssueLines {
     let since = drift.iter().find(|drift| Some(&drift.since) == issue.seen_at.as_ref());
     match since {
-        Some(drift) => drift.carry(&issue.file, issue.line),
-        None => Place { file: issue.file.clone(), first: issue.line, last: issue.line, line: issue.line },
+        Some(drift) => drift.follow_line(&issue.file, issue.line),
+        None => {
+            IssueLines { file: issue.file.clone(), first: issue.line, last: issue.line, line: issue.line }
+        }
     }
 }
 
-/// How alike a finding and an issue are, and how far apart, if they are the same. In doubt they are two: a duplicate costs
-/// the reviewer one answer, but a finding mistaken for another issue is lost.
-fn likeness(issue: &Issue, place: &Place, finding: &Finding, prior: &[PriorStatus]) -> Option<(f64, u32)> {
-    if place.file != finding.file {
+/// How alike a finding and an issue are and how many lines apart; none if the finding is a new issue. In doubt it is new: a
+/// duplicate costs the reviewer one answer, but a finding mistaken for another issue is lost.
+fn likeness(issue: &Issue, now: &IssueLines, finding: &Finding, prior: &[PriorStatus]) -> Option<(f64, u32)> {
+    if now.file != finding.file {
         return None;
     }
     let said = prior.iter().find(|said| said.id == issue.id).map(|said| said.status);
     let kept_open = said.is_some_and(|status| status != IssueStatus::Resolved);
-    // A small finding says nothing about a grave issue, unless the review itself says that it does.
+    // A minor finding does not repeat a grave issue, unless the review names that issue by its id.
     let makes_less = issue.severity.blocks() && !finding.severity.blocks();
     if makes_less && !kept_open {
         return None;
@@ -178,13 +180,13 @@ fn likeness(issue: &Issue, place: &Place, finding: &Finding, prior: &[PriorStatu
     let off = |first: u32, end: u32| {
         if finding.line > end { finding.line - end } else { first.saturating_sub(last) }
     };
-    // In a long passage that came for its line only the likeliest line is its place.
-    let (distance, around) = (off(place.line, place.line), off(place.first, place.last));
+    // If a long passage replaced the issue's line, the distance is to the likeliest line of the passage.
+    let (distance, around) = (off(now.line, now.line), off(now.first, now.last));
     if around > AROUND {
         return None;
     }
     let resolved_before = !issue.is_open() && !kept_open;
-    // A reviewer that calls an issue resolved is believed, unless the same review raises the same text again.
+    // An issue that the reviewer calls resolved is resolved, unless the same review raises the same text again.
     let (meaning_wanted, words_wanted) = match () {
         () if resolved_before && distance > NEAR => return None,
         () if resolved_before => (RESOLVED_ALIKE, RESOLVED_ALIKE),
@@ -193,7 +195,7 @@ fn likeness(issue: &Issue, place: &Place, finding: &Finding, prior: &[PriorStatu
         }
         () => (AROUND_MEANING, AROUND_WORDS),
     };
-    let words_must_agree = finding.line != place.line || resolved_before || makes_less;
+    let words_must_agree = finding.line != now.line || resolved_before || makes_less;
     let alike = |text: &str| {
         if words_must_agree && says_something_else(text, &finding.issue) {
             return None;
@@ -205,7 +207,7 @@ fn likeness(issue: &Issue, place: &Place, finding: &Finding, prior: &[PriorStatu
     texts.into_iter().filter_map(alike).max_by(f64::total_cmp).map(|best| (best, distance))
 }
 
-/// Each has a word that the other lacks: `before the delete` and `before the preview`.
+/// Whether each text has a word that the other lacks: `before the delete` and `before the preview`.
 fn says_something_else(one: &str, other: &str) -> bool {
     let (one, other) = (significant_words(one), significant_words(other));
     !one.is_subset(&other) && !other.is_subset(&one)
@@ -269,7 +271,7 @@ pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
             words,
             unnamed: said.is_none() && again.is_none(),
         };
-        // Two verdicts may belong to one round, a discussion and what came after it: the last word counts.
+        // Two verdicts may belong to one round, a discussion and the verdict after it: the last one counts.
         issue.rounds.retain(|said| said.round < round.number);
         issue.rounds.push(entry);
     }
@@ -289,7 +291,7 @@ pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
     taken
 }
 
-/// An approval is void: issues that it closed without naming them are open again.
+/// Reopens issues that a void approval closed without naming them.
 pub fn take_back_unnamed(issues: &mut [Issue]) {
     for issue in issues {
         if issue.rounds.last().is_some_and(|said| said.unnamed) {
@@ -298,7 +300,7 @@ pub fn take_back_unnamed(issues: &mut [Issue]) {
     }
 }
 
-/// A rejection voids the approvals of the same round: issues that only they called resolved are open again.
+/// Reopens issues that only the approvals of this round called resolved: a rejection voids those approvals.
 pub fn take_back_resolved(issues: &mut [Issue], round: u32, against: &Feedback) {
     for issue in issues {
         let resolved = issue
@@ -317,21 +319,21 @@ fn next_number(issues: &[Issue]) -> u64 {
     used.max().unwrap_or(0) + 1
 }
 
-/// Moves an issue to where its line is now.
+/// Moves an issue to the current position of its line.
 fn follow(issue: &mut Issue, round: &Round<'_>) {
-    let place = place_of(issue, round.drift);
+    let now = lines_now(issue, round.drift);
     let known = issue.seen_at.as_ref().is_some_and(|at| round.drift.iter().any(|drift| &drift.since == at));
     if !known {
         return;
     }
     let length = issue.line_end.map(|end| end.saturating_sub(issue.line));
-    issue.file = place.file;
-    issue.line = place.line;
-    issue.line_end = length.map(|length| place.line.saturating_add(length));
+    issue.file = now.file;
+    issue.line = now.line;
+    issue.line_end = length.map(|length| now.line.saturating_add(length));
     issue.seen_at = Some(round.commit.clone());
 }
 
-/// The last word on an issue is the one that counts; what was said first stays.
+/// Moves an issue to the line of the finding that repeats it, with the finding's suggestion; the issue keeps its first text.
 fn repeat(issue: &mut Issue, finding: &Finding, commit: &CommitId) {
     issue.file.clone_from(&finding.file);
     issue.line = finding.line;
@@ -348,14 +350,14 @@ fn repeat(issue: &mut Issue, finding: &Finding, commit: &CommitId) {
     }
 }
 
-/// Whether what is objected to was there in the review before.
+/// Whether the line of a finding was already in the commit of the review before.
 fn on_old_lines(finding: &Finding, round: &Round<'_>) -> bool {
     let Some(former) = round.former.filter(|_| !round.red_team) else { return false };
     let since = round.drift.iter().find(|drift| &drift.since == former);
-    since.is_some_and(|drift| drift.has_left(&finding.file, finding.line))
+    since.is_some_and(|drift| drift.left_unchanged(&finding.file, finding.line))
 }
 
-/// The issues that were open when a round ended, the grave ones alone or all of them.
+/// The issues of the wanted severities that were open when a round ended.
 pub fn open_after(issues: &[Issue], round: u32, wanted: impl Fn(Severity) -> bool) -> Vec<&Issue> {
     issues.iter().filter(|issue| issue.open_after(round).is_some_and(&wanted)).collect()
 }

@@ -1,4 +1,4 @@
-//! Classifies why a coder and a reviewer do not agree, from what both did in each round.
+//! Classifies why a coder and a reviewer disagree, from what both did in each round.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ use super::review_result::{Disagreement, Positions};
 use super::state::Board;
 use super::task::Body;
 
-/// Fewer rounds than this show no direction.
+/// Fewer rounds than this show no trend.
 const FEWEST_ROUNDS: usize = 3;
 const ISSUES_SHOWN: usize = 10;
 const CHARS_SHOWN: usize = 300;
 const FILES_SHOWN: usize = 20;
 const QUESTIONS: usize = 3;
 
-/// What was found, in words, and what to ask.
+/// The kind of disagreement, its explanation, and the questions for the person who decides.
 #[derive(Debug)]
 pub struct Assessment {
     pub class: Disagreement,
@@ -31,7 +31,7 @@ pub struct Assessment {
 }
 
 impl Assessment {
-    /// The reason a task is blocked with: `class: why`, or the limit alone where no class is known.
+    /// The reason with which a task is blocked: `class: why`, or only the limit if the class is unknown.
     pub fn reason(&self, edition: Edition) -> String {
         match self.class {
             Disagreement::Unknown if edition.has(Edition::CONTRACT) => self.why.clone(),
@@ -59,7 +59,7 @@ pub fn assess(body: &Body, feedback: &Feedback, gaps: &[String], same_ratio: f64
         .or_else(|| scope_creep(body, &rounds))
 }
 
-/// Blocking issues by name, as they stood when a round ended.
+/// The ids of the blocking issues that were open when a round ended.
 fn wanted_in(body: &Body, round: u32) -> BTreeSet<&str> {
     open_after(&body.issues, round, |severity| severity.blocks())
         .into_iter()
@@ -67,9 +67,9 @@ fn wanted_in(body: &Body, round: u32) -> BTreeSet<&str> {
         .collect()
 }
 
-/// The content of the work, or the set of blocking issues, is what it was in an earlier round, and had been another in
-/// between. For issues it takes more than a set that comes back: one that was open all the time is not oscillating but
-/// stubborn, so at least one of them must have been gone in between.
+/// The content of the work, or the set of blocking issues, is the same as in an earlier round, and was different in
+/// between. An issue that stayed open all the time is no sign of oscillation, so at least one of the issues must have
+/// been closed in between.
 fn oscillating(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
     let (last, before) = rounds.split_last()?;
     let wants = |review: &Review| wanted_in(body, review.round);
@@ -228,11 +228,11 @@ pub fn unknown(limit: String, positions: &Positions) -> Assessment {
     }
 }
 
-/// Only small issues are left, for the second time running, and the checklist was answered without a no both times. Asked
-/// with the review that brings the second time as the last one on record.
+/// Only minor issues are left, for the second time in a row, and both times the checklist has no answer "no". The
+/// caller has already recorded the second review as the last one.
 pub fn only_minor_twice(body: &Body) -> bool {
     let Some((now, before)) = body.reviews.split_last() else { return false };
-    // What others said about the same commit belongs to this round.
+    // Other verdicts on the same commit belong to this round.
     let former = before.iter().rfind(|review| review.round < now.round && review.commit != now.commit);
     let Some(former) = former else { return false };
     let rejected = rejections(&body.history, before).last().is_some_and(|last| last.round == former.round);
@@ -247,7 +247,7 @@ pub fn only_minor_twice(body: &Body) -> bool {
     rejected && small(former) && small(now)
 }
 
-/// The two positions as they stand after a review.
+/// The positions of coder and reviewer after a review.
 pub fn positions(body: &Body, drift: &[Drift]) -> Positions {
     let intent = body
         .history

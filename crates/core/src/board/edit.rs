@@ -1,4 +1,5 @@
-//! Changes a person made to state.yaml with an editor: the part liza may adopt, or the fields it may not.
+//! Changes that a person made to state.yaml with an editor: the part that liza may adopt, and the fields that it may
+//! not.
 
 use super::records::Note;
 use super::rules::{AdoptEdit, TaskEdit};
@@ -10,9 +11,9 @@ pub const EDITABLE: &str = "human_notes, the limits in config, the goal's descri
 
 /// The result of comparing an edited board with the last good one.
 pub struct Compared {
-    /// The part in places where a person may change something.
+    /// The changes of fields that a person may edit.
     pub edit: AdoptEdit,
-    /// The places where only liza does.
+    /// The changed fields that only liza may change.
     pub beyond: Vec<String>,
 }
 
@@ -63,7 +64,7 @@ fn foreign_notes(good: &[Note], edited: &[Note]) -> Vec<String> {
     edited.iter().filter(foreign).map(|note| format!("whose note {} is", note.id)).collect()
 }
 
-/// Names the places in which two boards differ.
+/// The fields in which two boards differ.
 fn differences(good: &Board, edited: &Board) -> Vec<String> {
     let mut found = Vec::new();
     let mut differ = |place: &str, same: bool| {
@@ -73,7 +74,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     };
     differ("revision", good.revision == edited.revision);
     differ("journal", good.journal == edited.journal);
-    // Destructured, so that the compiler asks for a decision here when a field is added.
+    // Destructured, so that a new field does not compile until this function handles it.
     let Rest {
         goal,
         goals,

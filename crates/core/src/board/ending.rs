@@ -1,4 +1,4 @@
-//! How the rounds of work and review on a task came to their end, and what they took.
+//! How the rounds of work and review on a task ended, and how long they took.
 
 use super::call::Call;
 use super::history::{Event, HistoryEntry};
@@ -6,7 +6,7 @@ use super::review_result::{Ending, ReviewResult};
 use super::task::{Body, Status};
 use super::time::Wall;
 
-/// Puts the end of the rounds on record. Before anything was handed in there were no rounds.
+/// Records the end of the rounds. A task that was never submitted had no rounds.
 pub fn conclude(body: &mut Body, call: &Call, lease_seconds: u64, ending: Ending) {
     body.review_result = None;
     if body.history.iter().any(|line| line.event == Event::Submitted) {
@@ -30,9 +30,9 @@ fn put_on_record(body: &mut Body, call: &Call, took: Took, ending: Ending) {
     });
 }
 
-/// As [`conclude`], for a task that was blocked out of this state: what was up for judgement waits for a decision, anything
-/// else for what keeps its coder from going on. With `from_first_claim` a coder that was blocked before it submitted anything
-/// leaves a record as well, of the time since its claim.
+/// As [`conclude`], for a task that was blocked in this state: a submitted task waits for a decision, any other task
+/// for the obstacle of its coder. With `from_first_claim`, a coder that was blocked before its first submission leaves
+/// a record too, of the time since its claim.
 pub fn conclude_blocked(
     body: &mut Body,
     call: &Call,
@@ -42,7 +42,7 @@ pub fn conclude_blocked(
 ) {
     let ending = match from {
         Status::ReadyForReview => Ending::NeedsDiscussion,
-        // The rounds were over before.
+        // The rounds had ended before.
         Status::Approved | Status::IntegrationFailed => return,
         _ => Ending::ProducerBlocked,
     };
@@ -53,7 +53,7 @@ pub fn conclude_blocked(
     }
 }
 
-/// What the rounds took, without the time in which no agent worked on the task.
+/// How long the rounds took, without the time in which no agent worked on the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Took {
     pub work: u64,
@@ -61,15 +61,15 @@ pub struct Took {
 }
 
 impl Took {
-    /// Counted from the history: from the first time it was handed in, or from the last answer to a block after that (an
-    /// answer is worth another try). A clock that goes back adds no time. Nor does a review that another
-    /// reviewer had to take over: it is unknown when the first reviewer stopped. A review that ran out counts as long as a
-    /// lease lasts, and so does work that was taken over.
+    /// Counted from the history: from the first submission, or from the last answer to a block after that, because an
+    /// answer allows another try. A clock that goes back adds no time. A review that another reviewer took over adds no
+    /// time either: it is unknown when the first reviewer stopped. An expired review counts as long as a lease, and so
+    /// does work that was taken over.
     pub fn of(history: &[HistoryEntry], now: Wall, lease_seconds: u64) -> Self {
         Self::counted(history, now, lease_seconds, false)
     }
 
-    /// As [`Took::of`]; from the first claim on, if they have begun with that.
+    /// As [`Took::of`]; if `begun`, counted from the start of the history.
     fn counted(history: &[HistoryEntry], now: Wall, lease_seconds: u64, mut begun: bool) -> Self {
         let mut took = Self::default();
         let (mut working, mut reviewing) = (false, false);

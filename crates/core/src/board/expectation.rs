@@ -3,12 +3,13 @@
 use super::prelude::*;
 
 record! {
-    /// One hash that was declared right.
+    /// A hash that a person or a reviewer declared right.
     #[derive(Eq)]
     pub struct Expectation {
         pub gate: String,
         pub hash: String,
-        /// It holds for the work of this task only, until that is merged; without it, for the integration branch.
+        /// The task whose work must have this hash, until it is merged; without a task, the hash is for the integration
+        /// branch.
         pub task: Option<TaskId>,
         pub reason: String,
         pub by: AgentId,
@@ -16,11 +17,12 @@ record! {
     }
 }
 
-/// The fewest digits that a hash has.
+/// The shortest hash.
 const SHORTEST_HASH: usize = 8;
 const LONGEST_HASH: usize = 256;
 
-/// A hash in its plain form, if the text is one: hexadecimal digits in lower case, without the name of what made it.
+/// A hash in its plain form, if the text is one: hexadecimal digits in lower case, without a prefix that names the
+/// algorithm.
 pub fn plain_hash(text: &str) -> Option<String> {
     let text = text.trim();
     let hash =

@@ -1,7 +1,7 @@
-//! Which fields of a record are written, and which need not be there.
+//! Which fields of a record are written, and which may be missing.
 
-/// Records as they stand on the board: unknown fields are refused. An option, list or flag that says nothing is not
-/// written and need not be there, unless `always` stands before it.
+/// Records of the board: unknown fields are refused. An empty option, list or flag is not written and may be missing,
+/// unless it is marked `always`.
 macro_rules! record {
     ($($structs:tt)*) => {
         $crate::board::fields::sparse! { (#[derive(schemars::JsonSchema)]) $($structs)* }
@@ -9,7 +9,7 @@ macro_rules! record {
 }
 pub(crate) use record;
 
-/// The same for what stands only in the log: verbs and what they carry. It needs no schema.
+/// The same for records that are only in the journal: verbs and their values. They need no schema.
 macro_rules! logged {
     ($($structs:tt)*) => {
         $crate::board::fields::sparse! { () $($structs)* }

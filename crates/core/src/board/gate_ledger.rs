@@ -1,36 +1,36 @@
-//! Which definitions of gates a person accepted, and which passes liza saw itself. Files on disk only repeat this.
+//! The definitions of gates that a person accepted, and the passes that liza observed. Files on disk only repeat them.
 
 use super::prelude::*;
 
-/// So many passes are remembered.
+/// How many passes the board remembers.
 pub const MOST_PASSES: usize = 32;
 
 record! {
     #[derive(Default, Eq)]
     pub struct GateLedger {
-        /// By name, in the order in which they were first seen.
+        /// In the order in which liza first saw them.
         pub accepted: Vec<AcceptedGate>,
         /// Newest last.
         pub passes: Vec<GatePass>,
     }
 
-    /// A gate as it may judge.
+    /// A gate whose definition was accepted.
     #[derive(Eq)]
     pub struct AcceptedGate {
         pub name: String,
-        /// All of it, as one line of JSON.
+        /// The whole definition, as one line of JSON.
         pub definition: String,
-        /// Who accepted it: a person, or liza, which saw it for the first time.
+        /// Who accepted the definition: a person, or liza, when it saw the gate for the first time.
         pub by: AgentId,
         pub time: Wall,
     }
 
-    /// A gate passed.
+    /// One pass of a gate.
     #[derive(Eq)]
     pub struct GatePass {
-        /// Names gate, definition, tree and environment.
+        /// Identifies gate, definition, tree and environment.
         pub key: String,
-        /// Hash of what the gate said, as the cache keeps it.
+        /// Hash of the gate's outcome, as the cache stores it.
         pub outcome: String,
     }
 }

@@ -12,47 +12,48 @@ words! {
     pub enum GateStatus {
         Pass = "pass",
         Fail = "fail",
-        /// It says nothing about the tree: not started, killed, out of time, or it changed what it was to judge.
+        /// The gate says nothing about the tree: it was not started, was killed, ran out of time, or changed the tree
+        /// that it checks.
         CouldNotRun = "could_not_run",
     }
 }
 
 record! {
-    /// What one gate said.
+    /// The result of one gate.
     pub struct GateOutcome {
         pub name: String,
         pub status: GateStatus,
         pub duration_ms: u64,
-        /// How many checks it made, where its adapter can tell.
+        /// How many checks the gate made, if its adapter counts them.
         pub total: Option<u64>,
         pub passed: Option<u64>,
-        /// What it computed, where that is compared with something.
+        /// The hash that the gate computed, if it compares hashes.
         pub hash: Option<String>,
-        /// Why it is not a pass, in one line.
+        /// Why the gate did not pass, in one line.
         pub reason: Option<String>,
         /// The checks that failed; at most twenty.
         pub failing: Vec<String>,
-        /// Functions and files that no test reaches, where its adapter can know them; at most twenty.
+        /// Functions and files that no test reaches, if the adapter reports them; at most twenty.
         pub untested: Vec<String>,
-        /// What `total` and `passed` count, where it is not tests.
+        /// What `total` and `passed` count, if not tests.
         pub counted: Option<Counted>,
-        /// Its output, relative to the root of the repository.
+        /// The log of its output, relative to the root of the repository.
         pub log: Option<String>,
-        /// It was not run again: the same command said so about the same tree in the same environment.
+        /// The gate was not run again: the cache has its result for the same command, tree and environment.
         pub reused: bool,
-        /// How often it was run until it said this.
+        /// How many runs this result took.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         pub tries: u32,
-        /// It failed first and passed when it was run again on the same tree, as its configuration allows.
+        /// The gate failed first and passed in a repeated run on the same tree, which its configuration allows.
         pub flaky: bool,
     }
 }
 
-/// What a gate counts beside tests.
+/// What a gate counts instead of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Counted {
-    /// Lines of code, of which tests reach some.
+    /// Lines of code; `passed` of them are reached by tests.
     Lines,
     /// Findings of a linter or checker: `total` of them.
     Findings,
@@ -86,13 +87,13 @@ impl GateOutcome {
         }
     }
 
-    /// `177 of 179`, where both are known.
+    /// `177 of 179`, if both numbers are known.
     pub fn counts(&self) -> Option<String> {
         Some(format!("{} of {}", self.passed?, self.total?))
     }
 }
 
-/// When gates were asked.
+/// At which step the gates ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Moment {
@@ -110,7 +111,7 @@ impl std::fmt::Display for Moment {
     }
 }
 
-/// What one gate said, and whether it had to pass.
+/// The result of one gate, and whether the gate is required.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptOutcome {
     #[serde(flatten)]
@@ -119,7 +120,7 @@ pub struct KeptOutcome {
     pub required: Option<bool>,
 }
 
-/// What each gate said, in the form of files and reports: a map by the name of the gate, in its order.
+/// The results as files and reports show them: a map by the name of the gate, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutcomesByGate(pub Vec<KeptOutcome>);
 
@@ -150,16 +151,16 @@ impl<'de> Deserialize<'de> for OutcomesByGate {
 }
 
 record! {
-    /// What all gates of one moment said about one tree.
+    /// The results of all gates at one step, about one tree.
     pub struct GateReport {
         pub moment: Moment,
         pub commit: CommitId,
         pub tree: CommitId,
         /// The gates that must pass.
         pub required: Vec<String>,
-        /// Further gates that the project requires, and that are asked at other moments.
+        /// Further required gates, which run at other steps.
         pub later: Vec<String>,
-        /// In the order they were run. After a required one that did not pass the rest is not run.
+        /// In the order of the runs. After a required gate that did not pass, liza runs no further gate.
         pub results: Vec<GateOutcome>,
     }
 }
@@ -173,13 +174,13 @@ pub enum Lacking {
     Failed,
 }
 
-/// What each gate said, of a report that may not be there.
+/// The results of a report; empty without a report.
 pub fn results(report: Option<&GateReport>) -> Vec<GateOutcome> {
     report.map(|report| report.results.clone()).unwrap_or_default()
 }
 
 impl GateReport {
-    /// A report of no gates at all.
+    /// A report without gates.
     pub fn empty(moment: Moment, commit: CommitId, tree: CommitId) -> Self {
         Self { moment, commit, tree, required: Vec::new(), later: Vec::new(), results: Vec::new() }
     }
@@ -188,8 +189,8 @@ impl GateReport {
         self.results.iter().find(|result| result.name == name)
     }
 
-    /// The first required gate that did not pass, and why. A gate that was skipped because of another gate's failure comes
-    /// after it.
+    /// The first required gate that did not pass, and why. A failed gate comes before the gates that were skipped
+    /// because of it.
     pub fn lacking(&self) -> Option<(&str, Lacking)> {
         let first = |wanted: &dyn Fn(&str) -> Option<Lacking>| {
             self.required.iter().find_map(|name| wanted(name).map(|lacking| (name.as_str(), lacking)))
@@ -234,7 +235,7 @@ impl GateReport {
                     self.commit.short(),
                     commit.short()
                 ),
-                format!("{verb} again; the gates run on what stands there now"),
+                format!("{verb} again; the gates then run on the current tree"),
             ),
             Lacking::Failed => (
                 format!("gate `{name}` is red{because}"),
@@ -295,7 +296,7 @@ mod tests {
             (&["test"], &[("test", CouldNotRun)], id("a"), "could_not_run"),
             (&["test"], &[("test", Pass)], id("c"), "other_tree"),
             (&["test"], &[("test", Fail)], id("a"), "failed"),
-            // What failed is said before what was not run because of it.
+            // A failed gate is named before the gates that were skipped because of it.
             (&["test", "build"], &[("build", Fail)], id("a"), "failed"),
         ] {
             let refusal = report(required, results).check(&commit, "merge").expect_err("a refusal");

@@ -5,7 +5,7 @@ use super::state::Board;
 use super::task::{Head, Status};
 
 impl Board {
-    /// Every goal in its order: those that are over, the current one, those that wait.
+    /// Every goal in order: the ended ones, the current one, the waiting ones.
     pub fn all_goals(&self) -> impl Iterator<Item = &Goal> {
         let goals = &self.rest.goals;
         let former = goals.iter().filter(|goal| !goal.is_queued());
@@ -20,7 +20,7 @@ impl Board {
         self.all_goals().find(|goal| goal.id.eq_ignore_ascii_case(id))
     }
 
-    /// Whether a goal before the current one is over.
+    /// Whether a goal before the current one has ended.
     pub fn has_former_goals(&self) -> bool {
         self.rest.goals.iter().any(|goal| !goal.is_queued())
     }
@@ -31,7 +31,7 @@ impl Board {
         former.map_or(&self.rest.goal.id, |goal| &goal.id)
     }
 
-    /// What a new task of the current goal carries; nothing for the first goal.
+    /// The goal that a new task records; none for the board's first goal.
     pub fn goal_of_new_task(&self) -> Option<String> {
         let current = &self.rest.goal.id;
         (current != self.first_goal()).then(|| current.clone())
@@ -42,17 +42,18 @@ impl Board {
         task.goal.as_deref().unwrap_or_else(|| self.first_goal())
     }
 
-    /// Whether reports and figures count it with the current goal.
+    /// Whether reports and figures count the task with the current goal.
     pub fn is_of_current_goal(&self, task: &Head) -> bool {
         self.goal_of(task) == self.rest.goal.id
     }
 
-    /// Whether it is part of the plan for the current goal; a single job is not.
+    /// Whether the task is part of the plan for the current goal; a single job is not.
     pub fn is_planned_for_goal(&self, task: &Head) -> bool {
         !task.single && self.is_of_current_goal(task)
     }
 
-    /// How many tasks of the current goal are in the archive. Older boards have counted them for the board only.
+    /// How many tasks of the current goal are in the archive. Older boards counted archived tasks only for the whole
+    /// board.
     pub fn archived_of_goal(&self) -> u64 {
         let is_first = self.first_goal() == self.rest.goal.id;
         if is_first { self.rest.archived } else { self.rest.goal.archived }

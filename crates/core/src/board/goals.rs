@@ -1,17 +1,17 @@
-//! Goals: one is the current one, the others were reached or given up before it, or wait in the queue.
+//! Goals: the current one, the earlier ones that were reached or abandoned, and the waiting ones.
 
 use super::ids::GraphId;
 use super::prelude::*;
 use super::route::Routing;
 use super::spent::Spent;
 
-/// A `spec_ref` of this name means the text of the goal.
+/// A `spec_ref` with this value means the text of the goal.
 pub const GOAL_SPEC: &str = "goal";
 
 /// Most goals that may wait.
 pub const MOST_QUEUED: usize = 100;
 
-/// How many goals that are over the board remembers, beside the first.
+/// How many ended goals the board remembers, besides the first.
 pub const GOALS_KEPT: usize = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub enum GoalStatus {
     InProgress,
     Complete,
     Abandoned,
-    /// It waits for the goals before it.
+    /// The goal waits for the goals before it.
     Queued,
 }
 
@@ -42,24 +42,24 @@ record! {
         pub status: GoalStatus,
         #[serde(default)]
         always pub alignment_history: Vec<Alignment>,
-        /// When it was given, if it is not the board's first.
+        /// When the goal was given, unless it is the board's first.
         pub created: Option<Wall>,
-        /// When work on it began, if it is not the board's first.
+        /// When work on the goal began, unless it is the board's first.
         pub started: Option<Wall>,
         pub ended: Option<Wall>,
-        /// Why it was abandoned.
+        /// Why the goal was abandoned.
         pub end_reason: Option<String>,
-        /// How many of its tasks are in the archive.
+        /// How many tasks of the goal are in the archive.
         #[serde(default, skip_serializing_if = "is_zero")]
         pub archived: u64,
-        /// What all sessions, and those of the planner, had cost when it began.
+        /// The cost of all sessions, and of the planner's sessions, when the goal began.
         #[serde(default, skip_serializing_if = "Spent::is_nothing")]
         pub spent_before: Spent,
         #[serde(default, skip_serializing_if = "Spent::is_nothing")]
         pub planning_before: Spent,
-        /// The name of its work graph, kept when it is over.
+        /// The name of its work graph, stored when the goal ends.
         pub graph_id: Option<GraphId>,
-        /// How `liza run` is to route it when it starts; absent for goals that are not routed.
+        /// How `liza run` routes the goal when it starts; absent for goals that are not routed.
         pub routing: Option<Routing>,
     }
 
@@ -72,7 +72,7 @@ record! {
     }
 }
 
-/// Which spec is pinned with which task.
+/// The pinned spec of one task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpecPin {
@@ -80,10 +80,10 @@ pub struct SpecPin {
     pub spec: PinnedSpec,
 }
 
-/// What was found of the specs that tasks name.
+/// The specs that liza found for tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Specs {
-    /// Tasks whose spec is there.
+    /// Tasks whose spec exists.
     pub found: Vec<TaskId>,
     pub pins: Vec<SpecPin>,
 }

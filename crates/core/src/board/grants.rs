@@ -1,5 +1,5 @@
-//! What an agent may do, as the role registry said when the agent was registered. Kept on the board, so that the rules
-//! enforce it and the log shows what was allowed at the time.
+//! An agent's permissions, as the role registry gave them at its registration. They are on the board, so that the rules
+//! enforce them and the journal shows what was allowed at the time.
 
 use super::paths::{PathPattern, RepoPath, inside};
 use super::prelude::*;
@@ -18,7 +18,7 @@ macro_rules! operations {
                 match self { $(Self::$variant => $name),* }
             }
 
-            /// What is done, as it stands after "may".
+            /// The operation as messages name it after "may".
             pub fn words(self) -> &'static str {
                 match self { $(Self::$variant => $words),* }
             }
@@ -31,20 +31,20 @@ macro_rules! operations {
 }
 
 operations! {
-    /// Add, finalize, rescope, abandon, unblock and archive tasks; deal with notes, anomalies and changed specs.
+    /// Add, finalize, rescope, abandon, unblock and archive tasks; process notes, anomalies and changed specs.
     Plan "plan" "plan tasks",
-    /// Claim, announce, sync and hand in work.
+    /// Claim, announce, sync and submit work.
     Work "work" "work on tasks",
-    /// Block or take back tasks that others hold, and set switches for others or for all agents. An agent may always block
-    /// or release the task it holds or reviews itself: its runner does that for it when a session ends.
+    /// Block or release tasks that other agents hold, and set switches for others or for all agents. An agent may
+    /// always block or release the task that it holds or reviews: its runner does so when a session ends.
     Stop "stop" "stop tasks",
-    /// Take up reviews and give verdicts.
+    /// Claim reviews and give verdicts.
     Review "review" "review",
     /// The red team's turn.
     Attack "attack" "take the red team's turn",
     Merge "merge" "merge",
     Bundle "bundle" "make or apply bundles",
-    /// Record the hash that a gate is to find.
+    /// Record the hash that a gate must find.
     Bless "bless" "bless gates",
     /// Notes, anomalies, discoveries, bugs.
     Report "report" "report anything",
@@ -58,7 +58,7 @@ pub fn allowed_by_rules(role: &Role, operation: Operation) -> bool {
     let role = role.as_str();
     match operation {
         Operation::Plan => role == "planner",
-        // Of tasks that name its role; and of what it worked on.
+        // Only on tasks that name the role, and on work the agent did.
         Operation::Work | Operation::Bundle => true,
         Operation::Stop => matches!(role, "planner" | "overseer"),
         Operation::Review | Operation::Merge | Operation::Bless => role == "code_reviewer",
@@ -69,7 +69,7 @@ pub fn allowed_by_rules(role: &Role, operation: Operation) -> bool {
 }
 
 record! {
-    /// What one agent may do beyond or short of what its role may by default. What is absent is as by default.
+    /// Differences of one agent's permissions from the defaults of its role. An absent field means the default.
     #[derive(Default)]
     pub struct Grants {
         pub denied: Vec<Operation>,
@@ -77,7 +77,7 @@ record! {
         pub may_message: Option<Vec<Role>>,
         /// Roles it may plan work for.
         pub may_spawn: Option<Vec<Role>>,
-        /// The only paths its commits may touch; none means all that its task allows.
+        /// The only paths that its commits may touch; an empty list means every path that its task allows.
         pub paths: Vec<PathPattern>,
     }
 }
@@ -87,14 +87,14 @@ impl Grants {
         *self == Self::default()
     }
 
-    /// Whether these paths are all it may touch, and this one is not among them.
+    /// Whether `paths` is limited and does not include this path.
     pub fn keeps_out_of(&self, path: &RepoPath) -> bool {
         !self.paths.is_empty() && !inside(path, &self.paths)
     }
 }
 
-/// To whom a role may write if the registry says nothing else. A person may always be written to, and a question may
-/// always be answered.
+/// The roles that a role may write to, unless the registry says otherwise. Every agent may write to a person and answer
+/// a question.
 pub fn default_recipients(role: &str) -> &'static [&'static str] {
     match role {
         "planner" => &["coder", "test_engineer", "code_reviewer", "red_team", "overseer"],
@@ -106,7 +106,7 @@ pub fn default_recipients(role: &str) -> &'static [&'static str] {
     }
 }
 
-/// For whom a role may plan work if the registry says nothing else.
+/// The roles that a role may plan work for, unless the registry says otherwise.
 pub fn default_spawns(role: &str) -> &'static [&'static str] {
     match role {
         "planner" => &["coder", "test_engineer", "supervisor", "operator", "auditor"],

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::ids::TaskId;
 use super::task::{Status, Task};
 
-/// What must be merged before this task can be: nothing once it has ended, its replacements if it was superseded.
+/// The tasks that must be merged before this task: none once it has ended, its replacements if it was superseded.
 pub fn waits_for(task: &Task) -> &[TaskId] {
     match task.status {
         Status::Merged | Status::Abandoned => &[],
@@ -30,7 +30,7 @@ impl Graph {
         Self::new(tasks.into_iter().map(|task| (&task.id, waits_for(task))))
     }
 
-    /// Only these tasks and whatever they wait for, directly or through others.
+    /// Only these tasks and their dependencies, direct and indirect.
     pub fn below<'a>(&self, ids: impl IntoIterator<Item = &'a TaskId>) -> Self {
         let mut edges = BTreeMap::new();
         let mut open: Vec<TaskId> = ids.into_iter().cloned().collect();
@@ -46,7 +46,7 @@ impl Graph {
         Self { edges }
     }
 
-    /// The same graph with these edges besides; those of a task it knows already are replaced.
+    /// The same graph with these edges added; they replace the edges of a known task.
     pub fn with<'a>(mut self, edges: impl IntoIterator<Item = (&'a TaskId, &'a [TaskId])>) -> Self {
         self.edges.extend(edges.into_iter().map(|(id, on)| (id.clone(), on.to_vec())));
         self
@@ -116,7 +116,7 @@ impl Graph {
         dependents
     }
 
-    /// Everything that waits for `id`, directly or through others.
+    /// Every task that waits for `id`, directly or indirectly.
     pub fn dependents(&self, id: &TaskId) -> BTreeSet<TaskId> {
         let direct = self.direct_dependents();
         let mut found = BTreeSet::new();
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn groups_put_tasks_after_their_dependencies() {
-        // 4 waits for 3 twice, and for one outside; 5 and 6 wait for each other, 7 for 6.
+        // 4 depends on 3 twice and on a task outside the set; 5 and 6 depend on each other, 7 on 6.
         let edges =
             [vec![], vec![0], vec![0], vec![1, 2], vec![3, 3, 99], vec![6], vec![5], vec![6], vec![8]];
         let ids = |numbers: &[usize]| numbers.iter().copied().map(id).collect::<Vec<_>>();

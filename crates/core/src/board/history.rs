@@ -1,9 +1,9 @@
-//! What happened to a task, in order; entries are only ever added.
+//! The events of a task, in order; entries are only added.
 
 use super::prelude::*;
 use super::status::Status;
 
-/// What an agent states before it implements anything.
+/// An agent's announcement before it implements anything.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
@@ -15,7 +15,7 @@ pub struct Checkpoint {
     pub files_to_modify: Vec<String>,
 }
 
-/// Something a coder takes for granted. It may be written as a plain text (`shapes`).
+/// An assumption of a coder. It may be written as plain text (`shapes`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Assumption {
     pub text: String,
@@ -23,7 +23,8 @@ pub struct Assumption {
     pub critical: bool,
 }
 
-/// The command that will show the work is right, and what it must print. It may be written as one sentence (`shapes`).
+/// The command that will show that the work is right, and the output it must print. It may be written as one sentence
+/// (`shapes`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
     pub command: String,

@@ -1,4 +1,4 @@
-//! The names of things: task, agent, role, commit. A value of these types has been checked.
+//! Checked names: task, agent, role, commit and others.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
-/// Why a string cannot be the name of something.
+/// Why a text cannot be a name.
 #[derive(Debug, Error)]
 pub enum IdError {
     #[error("it is empty")]
@@ -29,10 +29,11 @@ pub enum IdError {
 
 const LONGEST_ID: usize = 64;
 
-/// Device names some file systems refuse, and names git or liza give a meaning of their own.
+/// Device names that some file systems refuse, and names that have a meaning for git or liza.
 const RESERVED_TASKS: [&str; 9] = ["con", "prn", "aux", "nul", "head", "lock", "review", "merge", "all"];
 
-/// `human` is who acts without an agent identity, `runner` supervises and `liza` records; none can be registered.
+/// `human` is a caller without an agent identity, `runner` supervises and `liza` records; none of these can be
+/// registered.
 const RESERVED_AGENTS: [&str; 5] = ["human", "runner", "liza", "nobody", "overseer"];
 
 fn check_slug(text: &str) -> Result<(), IdError> {
@@ -50,7 +51,7 @@ fn check_slug(text: &str) -> Result<(), IdError> {
     }
 }
 
-/// Records of older boards have ids of other shapes, so these may hold anything that can be shown.
+/// Older boards have record ids of other forms, so any printable text is allowed.
 fn check_record(text: &str) -> Result<(), IdError> {
     match text {
         "" => Err(IdError::Empty),
@@ -78,7 +79,7 @@ macro_rules! name_type {
             }
         }
 
-        // So that several of them can be joined like words.
+        // Lets `join` work on slices of names.
         impl std::borrow::Borrow<str> for $name {
             fn borrow(&self) -> &str {
                 &self.0
@@ -133,7 +134,7 @@ parses_itself!(
     WorkstreamId
 );
 
-/// By any of its names: the words of a work graph are understood, as they are in liza.yaml.
+/// Parses any name of a role; the terms of a work graph are understood, as in liza.yaml.
 impl std::str::FromStr for Role {
     type Err = IdError;
     fn from_str(text: &str) -> Result<Self, IdError> {
@@ -161,7 +162,7 @@ name_type!(
 );
 
 name_type!(
-    /// What an agent is there for, such as `coder`.
+    /// The purpose of an agent, such as `coder`.
     Role,
     check_slug,
     "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
@@ -175,7 +176,7 @@ name_type!(
 );
 
 name_type!(
-    /// The id of a workstream: what its tasks have in common.
+    /// The id of a workstream, which groups tasks.
     WorkstreamId,
     check_slug,
     "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
@@ -209,7 +210,7 @@ name_type!(
 );
 
 name_type!(
-    /// What git understands as a commit: a branch, a tag, an id, or an expression such as `main~2`.
+    /// A text that git resolves to a commit: a branch, a tag, an id, or an expression such as `main~2`.
     Revision,
     check_record,
     "."
@@ -230,7 +231,7 @@ name_type!(
 );
 
 name_type!(
-    /// The id of what waits for the planner, such as `note-1`.
+    /// The id of a record that waits for the planner, such as `note-1`.
     RecordId,
     check_record,
     "."
@@ -258,7 +259,7 @@ name_type!(
 );
 
 impl TaskId {
-    /// The form two ids are compared in: file systems and people do not tell `T1` from `t1`.
+    /// The form in which ids are compared: file systems and people confuse `T1` with `t1`.
     pub fn folded(&self) -> String {
         self.0.to_ascii_lowercase()
     }
@@ -301,17 +302,17 @@ impl Default for AgentId {
 }
 
 impl AgentId {
-    /// Who acts when no agent identity is given.
+    /// The id of a caller without an agent identity.
     pub fn human() -> Self {
         Self("human".to_owned())
     }
 
-    /// The id liza acts with; reserved, so no agent can register it.
+    /// The id of liza as an actor; reserved, so no agent can register it.
     pub fn liza() -> Self {
         Self("liza".to_owned())
     }
 
-    /// Stands where an older board does not say who it was; reserved, so it can never act.
+    /// The id for an actor that an older board does not name; reserved, so that it can never act.
     pub fn unknown() -> Self {
         Self("nobody".to_owned())
     }
@@ -320,7 +321,7 @@ impl AgentId {
         self.0 == "human"
     }
 
-    /// The id liza nudges and halts with, so that its messages are not mistaken for a person's.
+    /// The id of liza when it nudges and halts, so that its messages are not mistaken for a person's.
     pub fn automatic_overseer() -> Self {
         Self("overseer".to_owned())
     }
@@ -329,12 +330,12 @@ impl AgentId {
         self.0 == "overseer"
     }
 
-    /// Ids are unique ignoring case, so two spellings are one agent.
+    /// Ids are unique ignoring case, so two spellings name one agent.
     pub fn is_same(&self, other: &Self) -> bool {
         self.0.eq_ignore_ascii_case(&other.0)
     }
 
-    /// Whether the name has a meaning of its own and so cannot be registered.
+    /// Whether the name has a special meaning and so cannot be registered.
     pub fn is_reserved(&self) -> bool {
         RESERVED_AGENTS.contains(&self.0.to_ascii_lowercase().as_str())
     }
@@ -347,7 +348,7 @@ impl Role {
     pub fn coder() -> Self {
         Self("coder".to_owned())
     }
-    /// Whether its work is to judge what others did.
+    /// Whether the role judges the work of other agents.
     pub fn judges(&self) -> bool {
         matches!(self.as_str(), "code_reviewer" | "red_team")
     }
@@ -376,36 +377,36 @@ impl Role {
         Self("auditor".to_owned())
     }
 
-    /// Whether its work is code: a test engineer counts as a coder.
+    /// Whether the role writes code: a test engineer counts as a coder.
     pub fn codes(&self) -> bool {
         matches!(self.as_str(), "coder" | "test_engineer")
     }
 
-    /// Whether tasks of kind report are for it: its results have a schema.
+    /// Whether the role takes tasks of kind report: its results have a schema.
     pub fn reports(&self) -> bool {
         matches!(self.as_str(), "supervisor" | "operator" | "auditor")
     }
 
-    /// The role that a word of the work graph's vocabulary stands for, in any case; nothing for any other word.
+    /// The role for a term of a work graph, in any case; none for any other word.
     pub fn of_work_graph(word: &str) -> Option<Self> {
         let (_, role) = WORK_GRAPH_ROLES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word))?;
         Some(Self((*role).to_owned()))
     }
 
-    /// What the work graph calls it; roles it does not know have the name they have.
+    /// The term of a work graph for the role; other roles keep their name.
     pub fn in_work_graph(&self) -> &str {
         let known = WORK_GRAPH_ROLES.iter().find(|(_, role)| *role == self.0);
         known.map_or(self.0.as_str(), |(name, _)| name)
     }
 }
 
-/// The roles of a work graph, and what they are called on the board.
+/// The roles of a work graph, and their names on the board.
 const WORK_GRAPH_ROLES: [(&str, &str); 9] = [
     ("Planner", "planner"),
     ("Implementer", "coder"),
     ("Reviewer", "code_reviewer"),
     ("Red-team", "red_team"),
-    // Other words for the first two, understood and not used.
+    // Synonyms for the first two; liza reads them and does not write them.
     ("Project_manager", "planner"),
     ("Scaffolder", "coder"),
     ("Director", "planner"),
@@ -414,7 +415,7 @@ const WORK_GRAPH_ROLES: [(&str, &str); 9] = [
 ];
 
 impl CommitId {
-    /// The first twelve digits, enough to recognise it by.
+    /// The first twelve digits, enough to recognise the commit.
     pub fn short(&self) -> &str {
         &self.0[..12]
     }

@@ -1,4 +1,5 @@
-//! Git work that is under way: recorded before the effect and after it, so that a later command can end it.
+//! Git work in progress: recorded before the effect and after it, so that a later command can end the work of a dead
+//! process.
 
 use super::agent::Process;
 use super::gates::GateReport;
@@ -19,7 +20,7 @@ record! {
     }
 }
 
-/// Names a command that may be repeated.
+/// Identifies a command that may be repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestKey {
@@ -30,20 +31,20 @@ pub struct RequestKey {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
-    /// A worktree is being made for a claim.
+    /// liza makes a worktree for a claim.
     Claim(ClaimWork),
-    /// A task is being merged.
+    /// liza merges a task.
     Merge(MergeWork),
-    /// A commit liza did not make is being brought into integration.
+    /// liza moves integration to a commit that it did not make.
     Advance(MoveWork),
-    /// Integration is being brought to another branch.
+    /// liza moves another branch to integration.
     Deliver(MoveWork),
-    /// A patch bundle is being applied to the branch of a task.
+    /// liza applies a patch bundle to the branch of a task.
     Apply(ApplyWork),
 }
 
 impl Work {
-    /// The move of a branch that was recorded before it is made.
+    /// The move of a branch that is recorded before it happens.
     pub fn step(&self) -> Option<&RefMove> {
         match self {
             Self::Claim(_) => None,
@@ -65,14 +66,14 @@ impl Work {
 }
 
 record! {
-    /// What the task was before the claim, to go back to if the worktree cannot be made.
+    /// The task before the claim, to restore if the worktree cannot be made.
     pub struct ClaimWork {
         pub epoch: u64,
         pub branch: String,
         pub worktree: String,
-        /// Where the branch starts.
+        /// The commit at which the branch starts.
         pub start: CommitId,
-        /// The worktree of the former attempt goes on being used.
+        /// Whether the worktree of the former attempt is used again.
         pub reuse: bool,
         pub former: Former,
     }
@@ -94,40 +95,40 @@ record! {
     pub struct MergeWork {
         pub review_commit: CommitId,
         pub former_status: Status,
-        /// A person's resolution to land instead of what git would make of it.
+        /// A person's resolution of a conflict, which liza merges instead of its own merge.
         pub resolved: Option<CommitId>,
         pub resolve_trivial: bool,
-        /// The move that is about to be made, once the merged tree has passed.
+        /// The next move, recorded once the merged tree has passed its gates.
         pub step: Option<RefMove>,
-        /// What the gates said about the tree it moves to.
+        /// The gate results for the tree of that move.
         pub gates: Option<GateReport>,
     }
 
     pub struct MoveWork {
         pub branch: String,
         pub reason: String,
-        /// The checkout of that branch, whose files move along.
+        /// The checkout of that branch; its files move with the branch.
         pub checkout: Option<String>,
         pub step: Option<RefMove>,
         pub gates: Option<GateReport>,
     }
 
-    /// A bundle whose commit is made and judged; the branch is about to move, and then the files of the worktree.
+    /// A bundle whose commit is made and checked; the next steps are to move the branch and the files of the worktree.
     pub struct ApplyWork {
-        /// The claim it is applied under.
+        /// The epoch of the claim under which liza applies the bundle.
         pub epoch: u64,
         pub worktree: String,
         pub bundle: String,
-        /// Where the bundle's file is.
+        /// The path of the bundle's file.
         pub path: String,
         /// The agents recorded as authors of what the bundle changes.
         pub implementers: Vec<AgentId>,
         pub step: RefMove,
-        /// What the gates said about the commit.
+        /// The gate results for the commit.
         pub gates: Option<GateReport>,
     }
 
-    /// Exactly one move of a branch.
+    /// The move of one branch.
     #[derive(Eq)]
     pub struct RefMove {
         pub branch: String,

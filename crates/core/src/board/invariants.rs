@@ -33,7 +33,7 @@ use super::quorum::Approvals;
 use super::state::Board;
 use super::task::{Kind, MergeRecord, RedTeamTurn, Status, Task, TurnStatus};
 
-/// A broken invariant: which, where, and what is wrong there.
+/// A broken invariant: its number, the field, and the problem.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Violation {
     pub invariant: &'static str,
@@ -48,7 +48,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Every violation of a board; bodies that are not loaded are not looked into.
+/// Every violation on a board; bodies that are not loaded are not checked.
 pub fn violations(board: &Board) -> Vec<Violation> {
     let mut found = Found(Vec::new());
     for (field, why) in board.config().problems() {
@@ -85,7 +85,7 @@ fn check_ids(board: &Board, found: &mut Found) {
     let mut seen = HashSet::with_capacity(board.tasks.len());
     for task in &board.tasks {
         let id = task.id.as_str();
-        // Of thousands of ids few have capitals.
+        // Few of thousands of ids have capitals.
         let capitals = id.bytes().any(|byte| byte.is_ascii_uppercase());
         if !seen.insert(if capitals { Cow::Owned(task.id.folded()) } else { Cow::Borrowed(id) }) {
             found.task("I1", task, "id", "another task has the same id");
@@ -124,7 +124,7 @@ fn check_head(task: &Task, found: &mut Found) {
     {
         found.task("I6", task, "review_lease", format!("{} implemented the task", lease.agent));
     }
-    // A claim has just begun: until its worktree is there what stood there before is kept, for the case of undoing it.
+    // A claim has just begun: until its worktree is ready, the former approvals stay, so that the claim can be undone.
     if let Some(approvals) = task.approvals.as_ref().filter(|_| status != Status::Working) {
         check_approvals(task, approvals, found);
     }
@@ -167,16 +167,16 @@ fn check_approvals(task: &Task, approvals: &Approvals, found: &mut Found) {
             wrong(format!("{} implemented the task", approval.reviewer));
         }
         if task.review_commit.as_ref() != Some(&approval.commit) {
-            wrong(format!("that of {} is not for the commit under review", approval.reviewer));
+            wrong(format!("the approval by {} is not for the commit under review", approval.reviewer));
         }
     }
     if !approvals.are_by_different() {
         wrong("one reviewer is counted twice".to_owned());
     }
     match status {
-        Status::Draft | Status::Idle | Status::Rejected => wrong(format!("a {status} task has none")),
+        Status::Draft | Status::Idle | Status::Rejected => wrong(format!("a {status} task has no approvals")),
         Status::ReadyForReview if approvals.is_enough() => {
-            wrong(format!("{} are enough, and it is {status}", approvals.words()));
+            wrong(format!("{} are enough, but the task is {status}", approvals.words()));
         }
         Status::Approved | Status::Merged if !approvals.is_enough() => {
             wrong(format!("{} are not enough for {status}", approvals.words()));
@@ -189,7 +189,8 @@ fn check_body(task: &Task, found: &mut Found) {
     let body = task.body();
     let status = task.status;
     if status == Status::Working {
-        // A claim has just begun: until its worktree is there the former approval is kept, for the case of undoing it.
+        // A claim has just begun: until its worktree is ready, the former approval stays, so that the claim can be
+        // undone.
     } else if let Some(approval) = &body.approval {
         if task.was_implemented_by(&approval.reviewer) {
             found.task(
@@ -228,13 +229,13 @@ fn check_body(task: &Task, found: &mut Found) {
             ("scope.in", body.scope.inside.is_empty() && task.kind != Kind::Report),
         ] {
             if missing {
-                found.task("I11", task, field, format!("a {status} task has it"));
+                found.task("I11", task, field, format!("a {status} task needs it"));
             }
         }
     }
 }
 
-/// What landed is named by its commit; only what stands on an accepted result merged nothing.
+/// A merged task names its merge commit; only a task with an accepted result merged nothing.
 fn check_merge(task: &Task, merge: Option<&MergeRecord>, found: &mut Found) {
     let nothing = task.stands_on_result() && task.delivers_result();
     match merge {
@@ -276,14 +277,14 @@ fn check_dependencies(board: &Board, found: &mut Found) {
     if board.tasks.iter().all(|task| waits_for(task).is_empty()) {
         return;
     }
-    // Kahn's algorithm over indexes: a cycle is what is left when nothing free is left.
+    // Kahn's algorithm over indexes: tasks that never become free are on a cycle or wait for one.
     let index: HashMap<&TaskId, usize> =
         board.tasks.iter().enumerate().map(|(at, task)| (&task.id, at)).collect();
     let mut waiting = vec![0usize; board.tasks.len()];
     let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); board.tasks.len()];
     for (at, task) in board.tasks.iter().enumerate() {
         for dependency in waits_for(task) {
-            // One that is not here may be archived; the rules looked when it was named.
+            // A dependency that is not on the board may be archived; a rule checked that when the dependency was named.
             if let Some(on) = index.get(dependency) {
                 waiting[at] += 1;
                 dependents[*on].push(at);
@@ -303,7 +304,7 @@ fn check_dependencies(board: &Board, found: &mut Found) {
     }
     if done < board.tasks.len() {
         for (at, task) in board.tasks.iter().enumerate() {
-            // Drafts may still be put in order.
+            // The dependencies of drafts may still change.
             let unbegun = task.status == Status::Blocked && task.implementers.is_empty();
             let ordered = !task.status.is_terminal() && task.status != Status::Draft && !unbegun;
             if waiting[at] > 0 && ordered {
@@ -314,7 +315,7 @@ fn check_dependencies(board: &Board, found: &mut Found) {
 }
 
 fn check_ownership(board: &Board, found: &mut Found) {
-    // Without a clock: paths of a blocked task may have been given back, so only those held for certain count.
+    // There is no clock here: a blocked task may have released its paths, so only paths that are certainly held count.
     let live: Vec<&Task> = board
         .tasks
         .iter()
@@ -363,10 +364,10 @@ fn check_expectations(board: &Board, found: &mut Found) {
         if let Some(task) = &known.task
             && board.task(task).is_none_or(|task| task.status.is_terminal())
         {
-            found.add("I15", place.clone(), format!("task {task} is not there or finished"));
+            found.add("I15", place.clone(), format!("task {task} is missing or finished"));
         }
         if !seen.insert((&known.gate, &known.task)) {
-            found.add("I15", place, "it is there twice".to_owned());
+            found.add("I15", place, "the gate is listed twice".to_owned());
         }
     }
 }

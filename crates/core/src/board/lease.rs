@@ -1,4 +1,4 @@
-//! The right to work on a task for a while. Expiry alone transfers nothing: a new claim does, with a new epoch.
+//! The right to work on a task for a limited time. Expiry alone transfers nothing: a new claim does, with a new epoch.
 
 use super::prelude::*;
 
@@ -6,7 +6,7 @@ use super::prelude::*;
 #[serde(deny_unknown_fields)]
 pub struct Lease {
     pub agent: AgentId,
-    /// A restarted agent with the same id is another incarnation and does not hold this lease.
+    /// A restarted agent with the same id has another incarnation and does not hold this lease.
     pub incarnation: u64,
     pub epoch: u64,
     pub expires: Deadline,

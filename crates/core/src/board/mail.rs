@@ -6,7 +6,7 @@ use super::records::{Message, Recipient};
 use super::state::Board;
 
 impl Board {
-    /// The roles of a name; a person has none.
+    /// The roles of an agent; a person has none.
     fn roles_of(&self, id: &AgentId) -> &[Role] {
         self.agent(id).map_or(&[], |agent| &agent.roles)
     }
@@ -19,8 +19,8 @@ impl Board {
         }
     }
 
-    /// The messages that this agent, or the person, has not seen: orders to stop or to go on first, then the most
-    /// urgent, then the oldest.
+    /// The messages that this agent, or the person, has not seen: orders to stop or continue first, then by urgency,
+    /// then by age.
     pub fn unseen_by(&self, id: &AgentId) -> Vec<&Message> {
         let mut unseen: Vec<&Message> = self
             .rest
@@ -59,7 +59,7 @@ impl Board {
         }
     }
 
-    /// Whether a planner was written to, by name or by role.
+    /// Whether the message went to a planner, by name or by role.
     pub fn asks_planner(&self, message: &Message) -> bool {
         match &message.to {
             Recipient::One(id) => self.roles_of(id).contains(&Role::planner()),

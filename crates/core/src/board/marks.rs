@@ -1,20 +1,20 @@
-//! How far things had come when a sprint or a run began: what was before is not its own.
+//! The state of tasks and spending when a sprint or a run began: earlier events do not count for it.
 
 use super::agent::Process;
 use super::prelude::*;
 use super::spent::{RoundSpent, Spent};
 use super::task::Task;
 
-/// How far a task had come when a sprint began: what was before is not the sprint's.
+/// The state of a task when a sprint began: earlier events do not count for the sprint.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TaskMark {
-    /// How many lines its history had.
+    /// How many entries its history had.
     pub history: usize,
     /// How many reviews it had.
     #[serde(skip_serializing_if = "is_none")]
     pub reviews: usize,
-    /// How often it had been sent back.
+    /// How often it had been rejected.
     #[serde(skip_serializing_if = "is_never")]
     pub rejections: u32,
     #[serde(skip_serializing_if = "Spent::is_nothing")]
@@ -43,14 +43,14 @@ impl TaskMark {
         }
     }
 
-    /// What a round had cost by then.
+    /// The cost of a round until then.
     pub fn round(&self, number: u32) -> RoundSpent {
         self.spent_rounds.iter().find(|round| round.round == number).copied().unwrap_or_default()
     }
 }
 
 record! {
-    /// A run of the team that has a cap: what was spent before it is not its own.
+    /// A run with a cap: earlier spending does not count for the run.
     pub struct RunMark {
         pub owner: Process,
         pub time: Wall,

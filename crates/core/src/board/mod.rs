@@ -1,4 +1,4 @@
-//! WHAT IS TRUE: the board, its rules and the one function that changes it. Pure: no disk, clock, environment.
+//! The board, its rules and the one function that changes it. Pure: no disk, clock or environment.
 
 pub mod agent;
 pub mod apply;

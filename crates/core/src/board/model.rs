@@ -43,12 +43,12 @@ const RED_TEAM: [&str; 2] = ["red-1", "both-1"];
 const ATTACKED: &str = "t2";
 /// The task that two reviewers have to approve.
 const DOUBLE: &str = "t1";
-/// The task at which reviewers have nothing but small issues to find.
+/// The task at which reviewers find only minor issues.
 const TASTE: &str = "t1";
-/// What a rejection is called that amounts to an approval.
+/// The name of a rejection that counts as an approval.
 const ACCEPTED: &str = "reject, accepted with notes";
 
-/// A board, and what is true around it.
+/// A board and its circumstances.
 #[derive(Clone)]
 struct State {
     bench: Bench,
@@ -79,13 +79,13 @@ struct Known {
     implementers: Vec<String>,
     /// A checkpoint was written since the last claim.
     announced: bool,
-    /// The branch stands elsewhere than where it was handed in.
+    /// The branch has moved since the submission.
     moved: bool,
     /// The reviewers that approved the last submission, as long as it was not rejected.
     approved_by: Vec<String>,
 }
 
-/// How a state came about, for failure reports.
+/// The steps that led to a state, for failure reports.
 struct Step {
     what: String,
     before: Option<Rc<Step>>,
@@ -108,7 +108,7 @@ impl State {
             config.max_coder_iterations = 2;
             config.max_review_cycles = 2;
             config.breaker_rejections = 2;
-            // One tick ends every deadline there is.
+            // One tick passes every deadline.
             config.blocked_hold_seconds = LEASE;
         });
         for spare in ["coder-2", "reviewer-2", "auditor-1"] {
@@ -158,7 +158,7 @@ impl State {
         }
     }
 
-    /// Drops what no rule asks for, so that boards that differ in their past alone are kept as small as one.
+    /// Drops what no rule reads, so that boards that differ only in their past count as one.
     fn forget_the_past(&mut self) {
         let board = &mut self.bench.board;
         let rest = &mut board.rest;
@@ -166,7 +166,7 @@ impl State {
         rest.anomalies.clear();
         for task in &mut board.tasks {
             let (_, body) = task.parts_mut();
-            // The last round is asked for: only small issues twice running end the rounds.
+            // The rules read the last round: only minor issues twice in a row end the rounds.
             let last = body.reviews.len().saturating_sub(1);
             body.reviews.drain(..last);
             body.issues.retain(|issue| issue.is_open());
@@ -204,7 +204,7 @@ struct Walk {
     steps: usize,
     /// All boards with fewer disturbances than this were reached.
     disturbances: usize,
-    /// The verbs that were accepted at least once: a rule that refuses everything is safe and useless.
+    /// The verbs that were accepted at least once: a rule that refuses everything is safe but useless.
     verbs: BTreeSet<&'static str>,
     tally: Tally,
     statuses: BTreeSet<Status>,
@@ -262,7 +262,7 @@ fn walk(scene: Scene, guards: Guards, most: usize, worst: usize) -> Walk {
     result
 }
 
-/// Every state one step away, each judged; or what is wrong.
+/// Every state one step away, each checked; or the failed property.
 fn expand(state: &State, result: &mut Walk) -> Result<Vec<(usize, State)>, String> {
     let mut nexts = Vec::new();
     let mut scratch = state.board().clone();
@@ -340,7 +340,7 @@ fn wander(seed: u64, length: usize, tally: &mut Tally) -> Result<usize, String> 
         while next.is_none() && !acts.is_empty() {
             let at = chance.below(acts.len());
             let act = acts.swap_remove(at);
-            // Disturbances are tried less often than progress, or no story would get far.
+            // Disturbances are tried less often than progress, or no walk would get far.
             if chance.below([1, 4, 100][act.cost]) == 0 {
                 next = attempt(&state, &act, &mut scratch, tally)?;
                 if next.is_some() {
@@ -369,7 +369,7 @@ fn wander(seed: u64, length: usize, tally: &mut Tally) -> Result<usize, String> 
     journal.replay(&state).map(|()| length)
 }
 
-/// A small generator of numbers (xorshift), so that a failure can be repeated by its seed.
+/// A small random number generator (xorshift), so that a failure can be repeated by its seed.
 struct Chance(u64);
 
 impl Chance {
@@ -403,7 +403,7 @@ fn note(next: &mut State, before: &State, by: &Actor, what: &Transition) {
             }
         }
         Transition::Approve(approve) => approved(next, &approve.task, by),
-        // A rejection that amounts to an approval counts as one.
+        // A rejection that was accepted with notes counts as an approval.
         Transition::Reject(Reject { task, .. }) if accepted(next, task) => approved(next, task, by),
         Transition::Reject(Reject { task, .. })
         | Transition::RejectByRedTeam(RejectByRedTeam { task, .. })
@@ -416,7 +416,7 @@ fn note(next: &mut State, before: &State, by: &Actor, what: &Transition) {
     }
 }
 
-/// Whether a rejection came to an approval, or to one of several.
+/// Whether a rejection counted as an approval, or as one of several.
 fn accepted(next: &State, task: &TaskId) -> bool {
     next.board()
         .task(task)
@@ -440,7 +440,7 @@ fn no_reachable_board_breaks_a_rule() {
     assert!(walk.states >= states, "only {walk:?}");
     let disturbances = sweep(0, 1);
     assert!(walk.disturbances >= disturbances, "the walk saw too few disturbances: {walk:?}");
-    // The short walk ends before anything has gone wrong twice.
+    // The short walk ends before two disturbances can happen.
     let too_late_for_it: &[&str] = sweep(&["void_approval"], &[]);
     for verb in [
         "begin_claim",
@@ -520,7 +520,7 @@ fn long_random_walks_break_no_rule() {
     }
 }
 
-/// The walk is worth something only if it notices a guard that is missing.
+/// The walk is useful only if it notices a missing guard.
 #[test]
 fn model_notices_every_missing_guard() {
     for (scene, guard, expected) in [

@@ -1,4 +1,4 @@
-//! Closed sets of words: every value has a name, and a text that is no name is answered with all of them.
+//! Closed sets of words: every value has a name, and the error for an unknown name lists all names.
 
 /// A value that people type by its name.
 pub trait Named: Copy + 'static {
@@ -10,13 +10,13 @@ pub trait Named: Copy + 'static {
     }
 }
 
-/// The value of this name.
+/// The value with this name.
 pub fn named<T: Named>(text: &str) -> Result<T, String> {
     let found = T::ALL.iter().copied().find(|value| value.name() == text);
     found.ok_or_else(|| format!("it must be one of {}", T::names().join(", ")))
 }
 
-/// An enum whose values are words, in the files as elsewhere: `ALL` has them in this order, `as_str` gives the word.
+/// An enum whose values are words, in files and elsewhere: `ALL` lists them in this order, `as_str` gives the word.
 macro_rules! words {
     ($(#[$about:meta])* pub enum $name:ident { $($(#[$value:meta])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$about])*
@@ -34,7 +34,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Makes such an enum a [`Named`] one that parses itself.
+/// Implements [`Named`] and parsing for such an enum.
 macro_rules! named_by {
     ($type:ty) => {
         impl $crate::board::names::Named for $type {

@@ -1,37 +1,38 @@
-//! Where a process comes from, as far as the kernel says it.
+//! The origin of a process, as far as the kernel shows it.
 
 use super::agent::Process;
 use super::prelude::*;
 
-/// What is known about where a process comes from.
+/// What liza knows about the origin of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Descent {
     /// The nearest first.
     pub ancestors: Vec<Process>,
-    /// How many of these are nearer than the nearest `git` among them: what git started is a hook, a filter or an alias.
+    /// How many of these are nearer than the nearest `git` among them: a process that git started is a hook, a filter
+    /// or an alias.
     pub below_git: Option<usize>,
-    /// An agent with a living runner that could be an ancestor and cannot be seen from here.
+    /// An agent with a running runner that may be an ancestor but is not visible from here.
     pub unseen: Option<super::AgentId>,
-    /// It outlived its agent's runner and is detached from it.
+    /// The process outlived its agent's runner and is detached from it.
     pub orphan: bool,
-    /// It was started by a gate, a validation or a git command of liza's own: no agent and no person acts by it.
+    /// A gate, a validation or one of liza's git commands started the process: it acts for no agent and no person.
     pub gate: bool,
-    /// The part of its origin that the kernel does not show.
+    /// The part of the origin that the kernel does not show.
     pub hidden: Option<Hidden>,
-    /// What it inherited from the command of an agent.
+    /// The mark inherited from the command of an agent.
     pub mark: Option<Mark>,
 }
 
-/// What a process hides, or is hidden from it. Such a process may change nothing.
+/// What a process hides, or cannot see. Such a process may change nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
-    /// The processes it descends from.
+    /// The process's ancestors.
     Processes,
-    /// The name of this boot, or a clock that can be compared with that of others.
+    /// The id of this boot, or a clock that can be compared with the clocks of other processes.
     Clock,
-    /// The locks by which runners are known.
+    /// The locks that identify runners.
     Locks,
-    /// All of it, as nothing more can be opened.
+    /// Everything, because the process can open no more files.
     Unopened,
 }
 
@@ -43,7 +44,7 @@ impl Hidden {
                 "this process has a clock of its own (a time namespace), or cannot read the boot's name"
             }
             Self::Unopened => "/proc could not be opened: too many files are open, or memory is short",
-            Self::Locks => "something is mounted over the locks of this board's runners",
+            Self::Locks => "a file system is mounted over the lock files of this board's runners",
         }
     }
 }
@@ -57,19 +58,19 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Both are at least so large that they limit nothing, and together always the same. Those of a gate are lower, so that
-    /// a gate that an agent started can be marked as well.
+    /// Both numbers are too large to limit anything, and their sum is constant. The numbers of a gate are lower, so
+    /// that a gate that an agent started can be marked too.
     const LEAST: u64 = 1 << 61;
     const SPREAD: u64 = 1 << 60;
     const LEAST_OF_GATE: u64 = 1 << 59;
 
-    /// Of what the agent of this runner started.
+    /// The mark of processes that the agent of this runner started.
     pub fn of(runner: &Process) -> Self {
         let text = format!("{} {} {} {}", runner.pid, runner.started, runner.boot, runner.namespace);
         Self::made_of(&text, Self::LEAST)
     }
 
-    /// Of what a gate of the board in this directory started.
+    /// The mark of processes that a gate of the board in this directory started.
     pub fn of_gate(device: u64, inode: u64) -> Self {
         Self::made_of(&format!("gate {device} {inode}"), Self::LEAST_OF_GATE)
     }
@@ -81,7 +82,7 @@ impl Mark {
         Self { locks: least + number, rttime: least + Self::SPREAD - number }
     }
 
-    /// Whether it is one, or was one before it was lowered.
+    /// Whether it is a mark, or was one before it was lowered.
     pub fn is_plausible(self) -> bool {
         self.locks <= Self::LEAST + Self::SPREAD && self.rttime <= Self::LEAST + Self::SPREAD
     }

@@ -19,7 +19,7 @@ pub enum Behaviour {
 }
 
 impl Behaviour {
-    /// What is looked for.
+    /// The behaviours that detectors look for.
     pub const ALL: [Self; 7] = [
         Self::InfiniteLoop,
         Self::RepeatedFailures,
@@ -43,7 +43,7 @@ impl Behaviour {
         }
     }
 
-    /// Another agent, or the same agent after a restart, could go on where this one has to stop.
+    /// Whether another agent, or the same agent after a restart, could continue where this one has to stop.
     pub fn is_exhaustion(self) -> bool {
         matches!(self, Self::TokenExhaustion | Self::Timeout)
     }
@@ -74,7 +74,7 @@ words! {
 }
 
 impl Action {
-    /// A halt is the strongest answer: it follows a question that no person answered.
+    /// A halt is the strongest action: it follows a question that no person answered.
     pub fn strength(self) -> u8 {
         match self {
             Self::Nudge => 0,
@@ -114,25 +114,25 @@ record! {
 }
 
 impl Intervention {
-    /// The N of its id.
+    /// The N of the id.
     pub fn number(&self) -> u64 {
         self.id.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
     }
 
-    /// Whether it is about this agent, not a former one of its name.
+    /// Whether the intervention is about this incarnation of the agent.
     pub fn is_about(&self, agent: &AgentId, incarnation: u64) -> bool {
         &self.agent == agent && self.incarnation == incarnation
     }
 
-    /// Whether it is about this agent at this piece of work.
+    /// Whether the intervention is about this incarnation of the agent, on this task.
     pub fn concerns(&self, agent: &AgentId, incarnation: u64, task: Option<&TaskId>) -> bool {
         self.is_about(agent, incarnation) && self.task_id.as_ref() == task
     }
 }
 
-/// The longest evidence kept of one observation: enough to check it.
+/// The limits for the evidence of one observation.
 pub const EVIDENCE_LINES: usize = 20;
 pub const EVIDENCE_CHARS: usize = 500;
 
-/// How many interventions the board keeps; the log keeps all.
+/// How many interventions the board keeps; the journal has all.
 pub const INTERVENTIONS_KEPT: usize = 100;

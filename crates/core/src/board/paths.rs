@@ -51,7 +51,7 @@ pub enum PathError {
     Absolute,
     #[error("it leads upwards: `..` and names of dots and blanks alone are not allowed")]
     Dots,
-    #[error("it leads into what belongs to {0}")]
+    #[error("it leads into a directory of {0}")]
     Private(&'static str),
     #[error("names are separated by `/`, and `\\` may not be part of one")]
     Backslash,
@@ -115,7 +115,7 @@ impl PathPattern {
         if names.iter().any(|name| *name != "**" && name.contains("**")) {
             return Err(PathError::StarsInsideName);
         }
-        // Two in a row say no more than one.
+        // `**/**` means the same as `**`.
         names.dedup_by(|name, before| *name == "**" && *before == "**");
         if names.last() == Some(&"**") {
             names.pop();
@@ -128,7 +128,7 @@ impl PathPattern {
         }))
     }
 
-    /// Whether `path` is one of those the pattern stands for; case counts.
+    /// Whether the pattern matches `path`; case counts.
     pub fn matches(&self, path: &RepoPath) -> bool {
         if self.is_literal() {
             return match self.0.ends_with('/') {
@@ -153,7 +153,7 @@ impl PathPattern {
         !self.0.contains(['*', '?'])
     }
 
-    /// All the ways a file system may read the pattern.
+    /// Every reading of the pattern by a file system.
     fn readings(&self) -> Vec<Shape> {
         let mut readings = vec![Shape::of(&self.0, Reading::IgnoringCase)];
         if shape::can_be_spelled_out(&self.0) {
@@ -163,7 +163,7 @@ impl PathPattern {
     }
 }
 
-/// Finds two patterns, one of each list, with which two tasks could get in each other's way.
+/// Finds two overlapping patterns, one of each list.
 pub fn any_overlap<'p>(
     a: &'p [PathPattern],
     b: &'p [PathPattern],
@@ -178,8 +178,8 @@ pub fn any_overlap<'p>(
     })
 }
 
-/// Finds a file of whose path a task with these patterns would be in the way, or be disturbed: names are names here,
-/// whatever characters are in them, and case is ignored.
+/// Finds a file whose path collides with one of these patterns: special characters in the path are ordinary ones, and
+/// case is ignored.
 pub fn any_over<'p>(
     patterns: &'p [PathPattern],
     files: &'p [RepoPath],
@@ -193,7 +193,7 @@ pub fn any_over<'p>(
     })
 }
 
-/// Whether at least one of the patterns stands for `path`; case counts.
+/// Whether at least one of the patterns matches `path`; case counts.
 pub fn inside(path: &RepoPath, patterns: &[PathPattern]) -> bool {
     patterns.iter().any(|pattern| pattern.matches(path))
 }

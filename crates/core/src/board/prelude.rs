@@ -1,4 +1,4 @@
-//! What nearly every record is made of.
+//! Types and macros that nearly every record uses.
 
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Approvals where one is not enough: who has vouched for the commit under review, and how many have to.
+//! Approvals by several reviewers: who approved the commit under review, and how many approvals it needs.
 
 use super::prelude::*;
 use super::review::Approval;
@@ -8,7 +8,7 @@ use super::review::Approval;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Approvals {
-    /// How many different reviewers the project asked for when the last of them approved.
+    /// How many different reviewers the project required when the last of them approved.
     pub needed: u32,
     pub by: Vec<Approval>,
 }

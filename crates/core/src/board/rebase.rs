@@ -8,8 +8,8 @@ use super::rules::{AdoptEdit, TaskEdit};
 use super::state::Board;
 use super::task::Status;
 
-/// The edit that was made of `base`, as one of the board `now`. `file` is the name under which it waits, if it does: the notes
-/// that were put on the board from it become a person's.
+/// Applies the edit of `base` to the board `now`. `file` is the name of a waiting edit, if it waits: notes that liza
+/// took from that file become a person's.
 pub fn rebase(
     edit: AdoptEdit,
     base: &Board,
@@ -22,7 +22,7 @@ pub fn rebase(
     let mut one = |place: &str, wanted: Option<String>, was: &String, is: &String| {
         let wanted = wanted.filter(|wanted| wanted != is)?;
         if was != is {
-            conflicts.push(format!("{place} was changed on the board since"));
+            conflicts.push(format!("{place} was changed on the board meanwhile"));
         }
         Some(wanted)
     };
@@ -41,17 +41,17 @@ pub fn rebase(
         match now.task(&wanted.id) {
             Some(task) if TaskEdit::of(task) == wanted => {}
             Some(task) if !matches!(task.status, Status::Draft | Status::Idle) => {
-                conflicts.push(format!("task {} is {} by now", wanted.id, task.status));
+                conflicts.push(format!("task {} is {} now", wanted.id, task.status));
             }
             Some(task) if Some(TaskEdit::of(task)) == before => rebased.tasks.push(wanted),
-            Some(_) => conflicts.push(format!("task {} was changed on the board since", wanted.id)),
+            Some(_) => conflicts.push(format!("task {} was changed on the board meanwhile", wanted.id)),
             None => conflicts.push(format!("task {} has left the board", wanted.id)),
         }
     }
     if conflicts.is_empty() { Ok(rebased) } else { Err(conflicts) }
 }
 
-/// Limit by limit: one that the edit leaves alone stays as it is now.
+/// Merges limit by limit: a limit that the edit does not change keeps its current value.
 fn merge_config(base: &Config, wanted: &Config, now: &Config, conflicts: &mut Vec<String>) -> Option<Config> {
     let (base, wanted, mut merged) = (fields(base), fields(wanted), fields(now));
     for (key, value) in &wanted {
@@ -59,7 +59,7 @@ fn merge_config(base: &Config, wanted: &Config, now: &Config, conflicts: &mut Ve
             continue;
         }
         if base.get(key) != merged.get(key) {
-            conflicts.push(format!("config.{key} was changed on the board since"));
+            conflicts.push(format!("config.{key} was changed on the board meanwhile"));
         }
         merged.insert(key.clone(), value.clone());
     }
@@ -90,9 +90,9 @@ fn merge_notes(
         match (merged.iter().position(|note| note.id == old.id), new) {
             (Some(at), None) if merged[at] == *old => drop(merged.remove(at)),
             (Some(at), Some(new)) if merged[at] == *old => merged[at] = new.clone(),
-            // It has left the board, as the edit wanted.
+            // The note has left the board, as the edit wanted.
             (None, None) => {}
-            _ => conflicts.push(format!("{} was changed on the board since", old.id)),
+            _ => conflicts.push(format!("{} was changed on the board meanwhile", old.id)),
         }
     }
     for mut note in wanted.into_iter().filter(|note| !base.iter().any(|old| old.id == note.id)) {
@@ -103,7 +103,7 @@ fn merge_notes(
                 && known.task_id == note.task_id
         };
         if let Some(known) = merged.iter_mut().find(waits) {
-            // The planner may have dealt with it while it was no answer.
+            // The planner may have processed the note while it was no answer.
             known.typed = None;
             known.processed_by = None;
             continue;
@@ -117,7 +117,7 @@ fn merge_notes(
 }
 
 impl AdoptEdit {
-    /// What it changes on this board, line by line: for the person whose command applies it.
+    /// The changes on this board, line by line, for the person whose command applies the edit.
     pub fn changes(&self, board: &Board) -> Vec<String> {
         let mut lines = Vec::new();
         let goal = &board.rest.goal;
@@ -146,7 +146,7 @@ impl AdoptEdit {
         lines
     }
 
-    /// Whether it changes more than notes: limits, goals or tasks, which bind agents.
+    /// Whether the edit changes more than notes: limits, goals or tasks, which bind agents.
     pub fn is_more_than_notes(&self) -> bool {
         let Self { goal_description, goal_spec_ref, config, human_notes: _, tasks, edit: _ } = self;
         goal_description.is_some() || goal_spec_ref.is_some() || config.is_some() || !tasks.is_empty()
@@ -162,7 +162,7 @@ fn note_changes(now: &[Note], wanted: &[Note]) -> Vec<String> {
             None => lines.push(format!("{} is new{on}: {}", note.id, brief(&note.text))),
             Some(known) if known == note => {}
             Some(known) if known.text == note.text && known.typed.is_some() => {
-                lines.push(format!("{} counts as a person's{on}: {}", note.id, brief(&note.text)));
+                lines.push(format!("{} becomes a person's note{on}: {}", note.id, brief(&note.text)));
             }
             Some(known) => {
                 lines.push(format!("{}{on}: {} -> {}", note.id, brief(&known.text), brief(&note.text)));
@@ -188,7 +188,7 @@ fn task_changes(now: &TaskEdit, wanted: &TaskEdit) -> String {
     format!("task {}: {}", wanted.id, fields.join("; "))
 }
 
-/// One line of a text, for a list.
+/// The text shortened to one line, for a list.
 fn brief(text: &str) -> String {
     const LONGEST: usize = 160;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -242,7 +242,7 @@ mod tests {
         let both = rebased(raised, |bench| bench.board.rest.config.max_review_cycles = 7);
         assert_eq!(
             both.expect_err("a conflict"),
-            ["config.max_review_cycles was changed on the board since"]
+            ["config.max_review_cycles was changed on the board meanwhile"]
         );
         let (same, _) = rebased(raised, |bench| bench.board.rest.config.max_review_cycles = 50).expect("one");
         assert!(!same.is_more_than_notes(), "it is so already");
@@ -284,6 +284,6 @@ mod tests {
         let (edit, _) = rebased(retitled, |_| {}).expect("an edit");
         assert_eq!(edit.tasks.len(), 1);
         let begun = rebased(retitled, |bench| drop(bench.claim("coder-1", "t")));
-        assert_eq!(begun.expect_err("a conflict"), ["task t is WORKING by now"]);
+        assert_eq!(begun.expect_err("a conflict"), ["task t is WORKING now"]);
     }
 }

@@ -6,7 +6,7 @@ use super::names::{Named, named};
 use super::prelude::*;
 
 impl Note {
-    /// A person's word: said by a command of a person, or typed and then adopted by one.
+    /// Whether the note is a person's: written by a person's command, or typed into the file and then adopted by one.
     pub fn is_answer(&self) -> bool {
         self.by.is_human() && self.typed.is_none()
     }
@@ -21,7 +21,8 @@ record! {
         pub task_id: Option<TaskId>,
         pub text: String,
         pub processed_by: Option<AgentId>,
-        /// It was typed into the file, and this edit holds it: until a person's command has applied that edit, it is no answer.
+        /// The edit of the file that holds this note: until a person's command has applied that edit, the note is no
+        /// answer.
         pub typed: Option<String>,
     }
 
@@ -39,7 +40,7 @@ record! {
 
 macro_rules! anomaly_kinds {
     ($($variant:ident $name:literal [$($detail:literal),*]),* $(,)?) => {
-        /// The closed list of things that may go wrong in a way worth recording.
+        /// The closed list of problems that an agent may report.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum AnomalyKind { $($variant),* }
@@ -125,18 +126,18 @@ record! {
         pub epoch: u64,
         pub summary: String,
         pub next_action: String,
-        /// What git and the board said about the work then; absent in older ones.
+        /// What git and the board showed about the work at that time; absent in older handoffs.
         pub package: Option<HandoffPackage>,
     }
 
-    /// What goes with a handoff, as liza found it.
+    /// Facts that liza adds to a handoff.
     #[derive(Eq, Default)]
     pub struct HandoffPackage {
         /// Paths that the branch changes against integration.
         pub files_changed: Vec<String>,
-        /// Oldest first, each with its subject.
+        /// The commits, oldest first, each with its subject.
         pub commits: Vec<String>,
-        /// What liza saw of validation and gates.
+        /// Results of validation and gates that liza observed.
         pub test_results: Vec<String>,
         /// Messages about the task that no receiver has read or answered.
         pub open_messages: Vec<String>,
@@ -174,17 +175,17 @@ record! {
         #[serde(default)]
         pub priority: i64,
         pub requires_response: bool,
-        /// Until then an answer is expected.
+        /// The time until which an answer is expected.
         pub respond_by: Option<Wall>,
-        /// The message that answered it.
+        /// The id of the answer.
         pub answered_by: Option<String>,
-        /// Those of its receivers that have been shown it.
+        /// The recipients that have seen the message.
         pub seen_by: Vec<AgentId>,
     }
 }
 
 impl HandoffPackage {
-    /// Its parts that say anything, by name.
+    /// The non-empty parts, by name.
     pub fn parts(&self) -> Vec<(&'static str, &[String])> {
         let all: [(&str, &[String]); 5] = [
             ("files changed", &self.files_changed),
@@ -197,14 +198,14 @@ impl HandoffPackage {
     }
 }
 
-/// To whom a message goes.
+/// The recipient of a message.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub enum Recipient {
     /// One agent, or the person.
     One(AgentId),
-    /// All agents that have the role, now or later.
+    /// All agents that have the role, also those registered later.
     Role(Role),
 }
 
@@ -220,7 +221,7 @@ impl std::str::FromStr for Recipient {
 }
 
 impl Recipient {
-    /// Whether a message to it goes to an agent of this name and these roles.
+    /// Whether the recipient is this agent or one of these roles.
     pub fn includes(&self, id: &AgentId, roles: &[Role]) -> bool {
         match self {
             Self::One(one) => one.is_same(id),
@@ -252,7 +253,7 @@ impl From<Recipient> for String {
 }
 
 words! {
-    /// The closed list of what agents say to each other.
+    /// The closed list of message types.
     #[derive(PartialOrd, Ord)]
     pub enum MessageKind {
         TaskAssignment = "task_assignment",
@@ -276,8 +277,8 @@ words! {
 named_by!(MessageKind);
 
 impl MessageKind {
-    /// Whether it orders an agent to stop or to go on: only people and overseers may send it, it comes before all other
-    /// messages and is never shortened.
+    /// Whether the message orders an agent to stop or to continue: only people and overseers may send an order; it
+    /// comes before all other messages and is never shortened.
     pub fn is_order(self) -> bool {
         matches!(self, Self::Nudge | Self::Halt | Self::Resume)
     }
@@ -292,12 +293,12 @@ impl MessageKind {
 }
 
 impl Message {
-    /// Bytes of what was written.
+    /// The size of the texts in bytes.
     pub fn size(&self) -> usize {
         self.subject.len() + self.body.len() + payload_size(&self.payload)
     }
 
-    /// Whether an answer is expected and there is none.
+    /// Whether an answer is expected and missing.
     pub fn is_unanswered(&self) -> bool {
         self.requires_response && self.answered_by.is_none()
     }
@@ -307,7 +308,7 @@ impl Message {
         self.is_unanswered() && self.respond_by.is_some_and(|due| due < now)
     }
 
-    /// The N of `message-N`; 0 for an id that is none of ours.
+    /// The N of `message-N`; 0 for any other id.
     pub fn number(&self) -> u64 {
         message_number(&self.id).unwrap_or(0)
     }
@@ -354,7 +355,7 @@ logged! {
 }
 
 impl Draft {
-    /// A message of these words, about nothing, in reply to nothing, that needs no answer.
+    /// A message with this text that has no subject task, answers no message and needs no answer.
     pub fn new(to: Recipient, kind: MessageKind, subject: String, body: String) -> Self {
         let (payload, task_id, in_reply_to, priority) = (BTreeMap::new(), None, None, 0);
         let (requires_response, respond_by) = (false, None);
@@ -372,7 +373,7 @@ impl Draft {
         }
     }
 
-    /// The message it becomes when it is sent.
+    /// The message that liza puts on the board.
     pub fn sent(&self, id: String, time: Wall, from: AgentId) -> Message {
         let draft = self.clone();
         Message {

@@ -5,13 +5,13 @@ use serde_json::{Map, Value};
 /// The class of an error code: the first word of its text, which decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// A rule, role or state said no.
+    /// A rule, role or state refused the command.
     Refused,
     /// A rule breach (Tier 0): an attempt at something that no role or setting may allow, such as approving one's own work.
     /// Liza records it.
     Tier0,
     Usage,
-    /// Held by another agent, stale epoch or commit.
+    /// Another agent holds the task, or the epoch or commit is out of date.
     Stale,
     /// The board's lock could not be acquired in time.
     Busy,
@@ -45,7 +45,7 @@ impl Class {
             Self::Git => 8,
             Self::Io => 9,
             Self::Bug => 70,
-            // As a shell says it.
+            // The shell's exit code for a command that was not found.
             Self::Agent => 127,
             Self::Signal => 130,
         }
@@ -154,7 +154,7 @@ impl Code {
 pub struct Refusal {
     pub code: Code,
     pub message: String,
-    /// The next safe step, never a command that destroys anything.
+    /// The next safe step; never a command that destroys anything.
     pub hint: Option<String>,
     pub details: Map<String, Value>,
 }
@@ -175,7 +175,7 @@ impl Refusal {
     }
 }
 
-/// A refusal in the words of a format string.
+/// Makes a refusal from a code and a format string.
 macro_rules! refusal {
     ($code:expr, $($words:tt)+) => {
         $crate::board::Refusal::new($code, format!($($words)+))

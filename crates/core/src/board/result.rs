@@ -1,9 +1,9 @@
-//! What a task without a change delivers: one JSON value, kept beside the board and named by its digest.
+//! The result of a task without a change: one JSON value, stored beside the board and named by its digest.
 
 use super::prelude::*;
 
 words! {
-    /// How the author of a result says that the slice ended.
+    /// How a slice ended, according to the author of its result.
     pub enum ResultStatus {
         Complete = "complete",
         Partial = "partial",
@@ -14,17 +14,17 @@ words! {
 named_by!(ResultStatus);
 
 words! {
-    /// Why an attempt at a slice ended without its result.
+    /// Why an attempt at a slice ended without a complete result.
     pub enum EndCause {
-        /// Its author delivered a part.
+        /// The author delivered a part.
         Partial = "partial",
-        /// Its author says that it cannot go on.
+        /// The author cannot continue.
         Blocked = "blocked",
-        /// What its agent said last is not exactly one value of its schema.
+        /// The last output of the agent is not exactly one value of the schema.
         BadOutput = "bad_output",
-        /// Its timebox was over.
+        /// The time limit of the slice passed.
         Timebox = "timebox",
-        /// Its agent's command ended with an error, again and again.
+        /// The agent's command failed repeatedly.
         Crash = "crash",
     }
 }
@@ -34,9 +34,9 @@ record! {
     #[derive(Eq)]
     pub struct TaskResult {
         pub status: ResultStatus,
-        /// BLAKE3 over the bytes of the file.
+        /// BLAKE3 of the bytes of the file.
         pub digest: String,
-        /// The claim it was delivered under.
+        /// The epoch of the claim.
         pub epoch: u64,
         pub by: AgentId,
         pub time: Wall,
@@ -51,14 +51,14 @@ record! {
         pub evidence: Vec<EvidenceItem>,
     }
 
-    /// Something that shows what a result or a report says.
+    /// Evidence for a statement in a result or a report.
     pub struct EvidenceItem {
         /// Such as `command`, `file`, `log`, `output`.
         pub kind: String,
-        /// Where it is: a command, a path, a digest.
+        /// The command, path or digest.
         #[serde(rename = "ref")]
         pub reference: String,
-        /// The exit code, of a command.
+        /// The exit code of a command.
         pub exit: Option<i32>,
         pub excerpt: Option<String>,
     }
@@ -75,11 +75,11 @@ pub fn acceptance_hint(plan: &TaskId) -> String {
 /// So much evidence of former attempts a task remembers; the newest stays.
 pub const EVIDENCE_KEPT: usize = 12;
 
-/// After so many dispatches a slice that did not end is for a planner or a person.
+/// After this many dispatches, a slice that did not end is for a planner or a person.
 pub const MOST_DISPATCHES: u32 = 2;
 
 impl Previous {
-    /// The record after one more attempt ended like this.
+    /// The record after one more attempt with this end.
     pub fn after(former: Option<&Self>, cause: EndCause, reason: &str, evidence: &[EvidenceItem]) -> Self {
         let mut all: Vec<EvidenceItem> = former.map(|former| former.evidence.clone()).unwrap_or_default();
         all.extend(evidence.iter().cloned());
@@ -89,7 +89,7 @@ impl Previous {
         Self { attempt, cause, reason: reason.to_owned(), evidence: all }
     }
 
-    /// The next attempt is better played by another program.
+    /// Whether the next attempt should use another provider.
     pub fn wants_fallback(&self) -> bool {
         matches!(self.cause, EndCause::BadOutput | EndCause::Crash)
     }

@@ -58,7 +58,7 @@ record! {
     }
 }
 
-/// What one round said about an issue.
+/// The status of an issue in one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -85,27 +85,27 @@ record! {
         pub round: u32,
         pub standing: Standing,
         pub severity: Severity,
-        /// Where it stood in the commit of that round.
+        /// Its line in the commit of that round.
         pub line: u32,
-        /// It had been resolved before, and is there again.
+        /// The issue had been resolved before.
         pub reopened: bool,
-        /// The words it was raised with again, where they are others than those before.
+        /// The text with which the issue was raised again, if it differs from the text before.
         pub words: Option<String>,
-        /// An approval closed it without naming it; it is open again if that approval becomes void.
+        /// An approval closed the issue without naming it; the issue is open again if that approval becomes void.
         pub unnamed: bool,
     }
 
-    /// A finding with a name that holds across rounds.
+    /// A finding with an id that stays the same over all rounds.
     pub struct Issue {
         /// `i1`, `i2`, …: counted per task, never reused.
         pub id: String,
         pub status: IssueStatus,
         pub raised_by: AgentId,
-        /// The round it was raised in.
+        /// The round in which the issue was raised.
         pub round: u32,
         pub severity: Severity,
         pub file: String,
-        /// Where it stands in the commit `seen_at`: it follows the lines when others come or go above it.
+        /// Its line in the commit `seen_at`; it moves when lines are added or removed above it.
         pub line: u32,
         pub line_end: Option<u32>,
         pub issue: String,
@@ -114,9 +114,9 @@ record! {
         pub code_after: Option<String>,
         /// The reviewed commit that `file` and `line` are about.
         pub seen_at: Option<CommitId>,
-        /// When it was raised, the previous review had seen the same line and not objected.
+        /// The previous review had seen the same line and not objected.
         pub on_old_lines: bool,
-        /// What became of it, round by round.
+        /// Its status, round by round.
         pub rounds: Vec<IssueRound>,
     }
 }
@@ -146,7 +146,7 @@ impl Issue {
         self.status != IssueStatus::Resolved
     }
 
-    /// Its lines: `12`, or `12-20` where it is about more than one.
+    /// Its lines: `12`, or `12-20`.
     pub fn lines(&self) -> String {
         match self.line_end.filter(|end| *end > self.line) {
             Some(end) => format!("{}-{end}", self.line),
@@ -154,33 +154,33 @@ impl Issue {
         }
     }
 
-    /// The last word on it up to and including this round.
+    /// The latest entry up to and including this round.
     pub fn in_round(&self, round: u32) -> Option<&IssueRound> {
         self.rounds.iter().rfind(|said| said.round <= round)
     }
 
-    /// Whether it was open when this round ended, and how grave it was then.
+    /// The severity of the issue if it was open when this round ended.
     pub fn open_after(&self, round: u32) -> Option<Severity> {
         self.in_round(round).filter(|said| said.standing != Standing::Resolved).map(|said| said.severity)
     }
 
-    /// The words it was raised with last.
+    /// The text with which the issue was raised last.
     pub fn last_words(&self) -> &str {
         self.rounds.iter().rev().find_map(|said| said.words.as_deref()).unwrap_or(&self.issue)
     }
 
-    /// Takes back that it is resolved: what was said before counts again.
+    /// Removes the last entry, which resolved the issue: the entry before counts again.
     pub fn open_again(&mut self) {
         self.rounds.pop();
         let partial = self.rounds.last().is_some_and(|said| said.standing == Standing::Partial);
         self.status = if partial { IssueStatus::Partial } else { IssueStatus::Open };
-        // It came and went in one round.
+        // The issue was raised and resolved in one round.
         if self.rounds.is_empty() {
             self.begin();
         }
     }
 
-    /// Puts on record that it was raised.
+    /// Records that the issue was raised.
     pub fn begin(&mut self) {
         self.rounds.push(IssueRound {
             round: self.round,
@@ -193,12 +193,12 @@ impl Issue {
         });
     }
 
-    /// It was raised in an earlier round than the one that spoke of it last.
+    /// Whether the issue was raised before the last round that mentions it.
     pub fn is_from_before(&self) -> bool {
         self.rounds.last().is_some_and(|said| said.round > self.round)
     }
 
-    /// Its story: `round 1 new, round 2 resolved, round 3 still present (reopened)`.
+    /// Its history: `round 1 new, round 2 resolved, round 3 still present (reopened)`.
     pub fn story(&self) -> String {
         let rounds = self.rounds.iter().map(|said| {
             let reopened = if said.reopened { " (reopened)" } else { "" };
@@ -209,14 +209,14 @@ impl Issue {
 }
 
 record! {
-    /// What the reviewer says has become of an earlier issue.
+    /// The status of an earlier issue, according to the reviewer.
     pub struct PriorStatus {
         #[serde(rename = "issue")]
         pub id: String,
         pub status: IssueStatus,
     }
 
-    /// A whole review as an agent may hand it in.
+    /// A whole review as an agent may submit it.
     #[derive(Default)]
     pub struct Feedback {
         pub verdict: Option<Verdict>,
@@ -228,7 +228,7 @@ record! {
         pub prior: Vec<PriorStatus>,
         /// An answer to every item of the checklist.
         pub checklist: Vec<GivenAnswer>,
-        /// What became of every assumption of the checkpoint: held, violated, or not checked and why.
+        /// An answer for every assumption of the checkpoint: held, violated, or not checked and why.
         pub assumptions: Vec<GivenAssumption>,
         pub questions: Vec<String>,
         pub strengths: Vec<String>,
@@ -238,7 +238,7 @@ record! {
         pub iteration: Option<u32>,
         /// Whether the reviewer saw the tests pass. Gates decide; an approval that says `false` is refused.
         pub tests_passed: Option<bool>,
-        /// The same of the linter.
+        /// The same for the linter.
         pub lint_passed: Option<bool>,
     }
 
@@ -250,12 +250,12 @@ record! {
         pub commit: CommitId,
         pub verdict: Verdict,
         pub summary: String,
-        /// The content that was judged.
+        /// The tree that was judged.
         pub tree: Option<CommitId>,
-        /// The reviewer asked for changes; everything was green and only small issues were left for the second time, so it
-        /// counts as an approval with notes.
+        /// The reviewer asked for changes, but all gates passed and only minor issues were left for the second time, so
+        /// the verdict counts as an approval with notes.
         pub accepted_with_notes: bool,
-        /// It was the red team's turn on what a reviewer had approved.
+        /// The red team reviewed a commit that a reviewer had approved.
         pub red_team: bool,
         /// The checklist as it was answered.
         pub checklist: Vec<Answered>,
@@ -263,21 +263,21 @@ record! {
         pub assumptions: Vec<AnsweredAssumption>,
         /// Ids of the issues this review raised.
         pub raised: Vec<String>,
-        /// Ids of the earlier issues that it raised again or did not call resolved.
+        /// Ids of the earlier issues that the review raised again or did not call resolved.
         pub kept_open: Vec<String>,
         pub strengths: Vec<String>,
         pub approval_conditions: Vec<String>,
         pub files_reviewed: Vec<String>,
     }
 
-    /// A reviewer that is no implementer of the task vouches for exactly this commit.
+    /// The approval of exactly this commit, by a reviewer that did not implement the task.
     pub struct Approval {
         pub reviewer: AgentId,
         pub commit: CommitId,
         pub time: Wall,
-        /// The reviewer looked at changes to agent or tool configuration and lets them through.
+        /// The reviewer read the changes to agent or tool configuration and allows them.
         pub protected_paths_allowed: bool,
-        /// The small issues that were left open when it was accepted with notes.
+        /// The minor issues that stayed open when the work was accepted with notes.
         pub notes: Vec<String>,
     }
 }

@@ -1,4 +1,4 @@
-//! What came of the rounds of work and review on a task, as the task keeps it.
+//! The result of the rounds of work and review on a task.
 
 use super::prelude::*;
 use super::review::Verdict;
@@ -7,49 +7,49 @@ words! {
     /// The four ways in which the rounds of a task end.
     pub enum Ending {
         Approved = "approved",
-        /// The reviewer cannot judge before a person or the planner has decided a question.
+        /// The reviewer cannot judge until a person or the planner has answered a question.
         NeedsDiscussion = "needs_discussion",
-        /// The coder cannot go on.
+        /// The coder cannot continue.
         ProducerBlocked = "producer_blocked",
-        /// A limit was reached: of rounds, iterations or time, or of going in circles.
+        /// A limit was reached, of rounds, iterations or time, or coder and reviewer go in circles.
         Limit = "limit",
     }
 }
 
 record! {
-    /// What came of the rounds. Taken away when the task is taken up again.
+    /// The result of the rounds. It is removed when work on the task starts again.
     pub struct ReviewResult {
         pub ending: Ending,
         pub time: Wall,
         /// How many verdicts were given.
         pub rounds: u32,
-        /// The last of them.
+        /// The last verdict.
         pub verdict: Option<Verdict>,
-        /// What kept the two from agreeing.
+        /// Why coder and reviewer did not agree.
         pub disagreement: Option<Disagreement>,
         pub why: Option<String>,
         pub positions: Option<Positions>,
-        /// Seconds it was worked on since it was first handed in.
+        /// Seconds of work since the first submission.
         #[serde(default)]
         pub work_seconds: u64,
-        /// Seconds it was under review.
+        /// Seconds of review.
         #[serde(default)]
         pub review_seconds: u64,
-        /// The small issues that were left open when it was accepted with notes.
+        /// The minor issues that stayed open when the work was accepted with notes.
         pub accepted_with_notes: Vec<String>,
     }
 }
 
 words! {
-    /// What keeps a coder and a reviewer from agreeing.
+    /// Why a coder and a reviewer disagree.
     pub enum Disagreement {
-        /// The work, or what is objected to, comes back to where it was: A, then B, then A.
+        /// The work, or the set of objections, returns to an earlier state: A, then B, then A.
         Oscillating = "oscillating",
-        /// After each fix the reviewer asks for more, about old lines and outside of the criteria.
+        /// After each fix the reviewer asks for more, about old lines and outside the criteria.
         ScopeCreep = "scope_creep",
-        /// Everything is green and only small issues are left.
+        /// All gates pass and only minor issues are left.
         Subjective = "subjective",
-        /// The specification does not say what both would need to know.
+        /// The specification lacks an answer that both need.
         SpecGap = "spec_gap",
         Unknown = "unknown",
     }
@@ -59,8 +59,8 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Positions {
-    /// What the coder announced last, and what it changed.
+    /// The coder's last announcement and changes.
     pub coder: String,
-    /// What the reviewer still wants.
+    /// The issues that the reviewer still wants fixed.
     pub reviewer: String,
 }

@@ -8,16 +8,16 @@ use super::state::Board;
 use super::task::Task;
 use super::verb::AnyVerb;
 
-/// Whether the actor works on the task, has it reserved, or reviews it.
-fn has_in_hand(task: &Task, by: &Actor) -> bool {
+/// Whether the actor holds the task, has it reserved, or reviews it.
+fn holds_or_reviews(task: &Task, by: &Actor) -> bool {
     let by = by.id();
     let leased = [&task.lease, &task.review_lease].into_iter().flatten().any(|lease| lease.agent == by);
     leased || task.assigned_to.as_ref() == Some(&by)
 }
 
-/// Whether it would stop a task that another agent holds or reviews.
+/// Whether the actor would stop a task that another agent holds or reviews.
 pub fn stops_others(board: &Board, task: &TaskId, by: &Actor) -> bool {
-    board.task(task).is_some_and(|task| !has_in_hand(task, by))
+    board.task(task).is_some_and(|task| !holds_or_reviews(task, by))
 }
 
 /// The permissions of the acting agent; people are not restricted.
@@ -26,7 +26,7 @@ pub fn of_actor<'b>(board: &'b Board, by: &Actor) -> Option<&'b Grants> {
     board.agent(id).map(|agent| &agent.grants)
 }
 
-/// Where in liza.yaml it says so, for a message: `roles.coder.deny`.
+/// The key in liza.yaml that decides, for a message: `roles.coder.deny`.
 pub fn place(board: &Board, by: &AgentId, key: &str) -> String {
     let roles = board.agent(by).map(|agent| agent.roles.as_slice()).unwrap_or_default();
     let places: Vec<String> = roles.iter().map(|role| format!("roles.{role}.{key}")).collect();
@@ -84,7 +84,7 @@ pub fn check_switch(board: &Board, by: &Actor, whom: &Stopped) -> Result<(), Ref
     let Some(grants) = of_actor(board, by) else { return Ok(()) };
     let own = match whom {
         Stopped::AllAgents => false,
-        Stopped::Task(id) => board.task(id).is_some_and(|task| has_in_hand(task, by)),
+        Stopped::Task(id) => board.task(id).is_some_and(|task| holds_or_reviews(task, by)),
         Stopped::Agent(id) => *id == by.id(),
     };
     if own {
@@ -94,7 +94,7 @@ pub fn check_switch(board: &Board, by: &Actor, whom: &Stopped) -> Result<(), Ref
     if !roles.iter().any(|role| allowed_by_rules(role, Operation::Stop)) {
         let whom = match whom {
             Stopped::AllAgents => "all agents".to_owned(),
-            Stopped::Task(id) => format!("task `{id}`, which it neither holds nor reviews"),
+            Stopped::Task(id) => format!("task `{id}`: it neither holds nor reviews that task"),
             Stopped::Agent(id) => format!("`{id}`"),
         };
         return Err(Refusal::new(
@@ -102,7 +102,7 @@ pub fn check_switch(board: &Board, by: &Actor, whom: &Stopped) -> Result<(), Ref
             format!("`{}` neither plans nor oversees, so it cannot stop {whom}", by.id()),
         )
         .hint(format!(
-            "--agent {} or --task with a task of your own stops that much; for others, {}",
+            "you may stop yourself (--agent {}) or a task that you hold or review (--task ID); for others, {}",
             by.id(),
             ways_out(grants)
         ))

@@ -1,10 +1,11 @@
-//! Routes: whether a goal is one small job or work for several streams, on which estimate, and what its auditor said.
+//! Routes: whether a goal is one small job or work for several workstreams, the estimate behind that decision, and the
+//! auditor's verdicts.
 
 use super::prelude::*;
 use super::task::Risk;
 use crate::text::shown_line;
 
-/// A job that may take longer is not a single one.
+/// A job that may take more seconds is not a single job.
 pub const SINGLE_SECONDS: u64 = 90;
 
 /// How many routes the board remembers.
@@ -34,7 +35,7 @@ impl RunMode {
 }
 
 words! {
-    /// Where a goal goes.
+    /// The route of a goal.
     pub enum Way {
         /// One coder and one reviewer, without a plan.
         Single = "single",
@@ -46,7 +47,7 @@ words! {
 named_by!(Way);
 
 words! {
-    /// What an auditor says of the whole.
+    /// An auditor's verdict on the whole goal.
     pub enum AuditVerdict {
         Approve = "APPROVE",
         Block = "BLOCK",
@@ -55,19 +56,19 @@ words! {
 }
 
 record! {
-    /// How long it may take, and what speaks for one small job.
+    /// The expected time, and the facts that decide whether it is one small job.
     #[derive(Eq)]
     pub struct Estimate {
-        /// Most seconds until it is finished.
+        /// The most seconds until the goal is finished.
         pub t_max_s: u64,
-        /// Why so many.
+        /// The reason for that number.
         pub t_why: String,
         always pub tiny: bool,
         always pub clear: bool,
         pub risk: Risk,
     }
 
-    /// How a goal is to be routed, as the person said who gave it to `liza run`.
+    /// How a goal is to be routed, as the person who gave it to `liza run` asked.
     #[derive(Eq, Default)]
     pub struct Routing {
         pub t_max_s: Option<u64>,
@@ -75,21 +76,21 @@ record! {
         pub risk: Option<Risk>,
         #[serde(default)]
         pub mode: RunMode,
-        /// The person has decided.
+        /// The route that a person chose.
         pub force: Option<Way>,
     }
 
     pub struct Route {
-        /// Names the scenario by its text.
+        /// Identifies the scenario by its text.
         pub ssot_id: String,
-        /// Most seconds that were expected; absent where no estimate was made.
+        /// The most seconds that were expected; absent without an estimate.
         pub t_max_s: Option<u64>,
         pub t_why: String,
         pub route: Way,
         pub reason: String,
         pub by: AgentId,
         pub time: Wall,
-        /// The goal it is about; absent for a single job of its own.
+        /// The goal; absent for a separate single job.
         pub goal: Option<String>,
         /// The task of a single job.
         pub task: Option<TaskId>,
@@ -97,23 +98,23 @@ record! {
         pub mode: RunMode,
         #[serde(default)]
         pub risk: Risk,
-        /// The rounds of audit, in their order.
+        /// The rounds of audit, in order.
         pub audits: Vec<Audit>,
-        /// A person has delivered without an audit.
+        /// A person delivered the goal without an audit.
         pub waived: Option<Waiver>,
     }
 
-    /// One review of the whole by an auditor.
+    /// One review of the whole goal by an auditor.
     #[derive(Eq)]
     pub struct Audit {
         pub round: u32,
         /// The auditor's task.
         pub task: TaskId,
         pub verdict: AuditVerdict,
-        /// What integration was when it was audited.
+        /// The head of integration at the time of the audit.
         pub head: Option<CommitId>,
         pub findings: Vec<String>,
-        /// What the auditor wants to be measured before it decides.
+        /// The measurements that the auditor needs before it decides.
         pub evidence_requests: Vec<String>,
         pub time: Wall,
     }
@@ -128,7 +129,7 @@ record! {
     }
 }
 
-/// Where it goes, and why: single only if it is tiny, clear, of low risk and takes 90 seconds at most.
+/// The route and its reason: single only for a goal that is tiny, clear, of low risk and takes at most 90 seconds.
 pub fn decide(estimate: Option<&Estimate>, force: Option<Way>) -> (Way, String) {
     if let Some(way) = force {
         return (way, format!("--{} was given", way.as_str()));
@@ -156,7 +157,7 @@ pub fn decide(estimate: Option<&Estimate>, force: Option<Way>) -> (Way, String) 
 }
 
 impl Route {
-    /// Whether an auditor decides before this is complete.
+    /// Whether an auditor must decide before the goal is complete.
     pub fn is_audited(&self) -> bool {
         self.route == Way::Multi && (self.mode != RunMode::ReadOnly || self.risk == Risk::High)
     }

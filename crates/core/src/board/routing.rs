@@ -7,7 +7,7 @@ use super::state::Board;
 use super::workstream::Workstream;
 
 impl Board {
-    /// How the current goal was routed; nothing where it was not.
+    /// The route of the current goal; none if it was not routed.
     pub fn route(&self) -> Option<&Route> {
         self.route_of_goal(&self.rest.goal.id)
     }
@@ -16,7 +16,7 @@ impl Board {
         self.rest.routes.iter().rfind(|route| route.goal.as_deref() == Some(goal))
     }
 
-    /// Routes of goals that an auditor has to approve and has not. What was given up is not asked for.
+    /// Routes of goals that still need an auditor's approval; abandoned goals need none.
     pub fn unaudited(&self) -> Vec<&Route> {
         let open = |goal: &&Goal| !goal.is_queued() && goal.status != GoalStatus::Abandoned;
         let routes =
@@ -34,7 +34,7 @@ impl Board {
         route.needs_no_approval() || approved
     }
 
-    /// The task that the current goal was to be done by alone, if it was routed so.
+    /// The task that does the current goal alone, if the goal was routed as a single job.
     pub fn single_job(&self) -> Option<&TaskId> {
         let of_goal = |route: &&Route| route.goal.as_deref() == Some(self.rest.goal.id.as_str());
         self.rest.routes.iter().filter(of_goal).find_map(|route| route.task.as_ref())
@@ -44,7 +44,7 @@ impl Board {
         self.rest.workstreams.iter().find(|stream| stream.is(id))
     }
 
-    /// The stream that this task plans.
+    /// The workstream that this task plans.
     pub fn planned_by(&self, task: &TaskId) -> Option<&Workstream> {
         self.rest.workstreams.iter().find(|stream| &stream.plan == task)
     }

@@ -1,5 +1,5 @@
-//! The shapes in which the contract writes things, accepted wherever YAML or JSON comes in: an assumption as a plain text, a
-//! validation as one sentence, criteria as a block, a scope as `IN:` and `OUT:` lines. What liza writes has one shape only.
+//! The forms of values in the contract, accepted in YAML and JSON input: an assumption as plain text, a validation as
+//! one sentence, criteria as a block, a scope as `IN:` and `OUT:` lines. liza writes only one form.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,15 +12,15 @@ use super::paths::PathPattern;
 use super::prelude::*;
 use super::task::Scope;
 
-/// How an assumption is marked that would change everything if it were wrong.
+/// The mark of an assumption without which the work would be wrong.
 const CRITICAL: &str = "[critical]";
 
-/// Words between a command and what it prints.
+/// Words between a command and its output.
 const PRINTS: [&str; 6] = ["outputs", "output", "prints", "print", "shows", "contains"];
 
-/// Something that is written as a map, or in short as a text.
+/// A value that is written as a map, or in short as text.
 trait Short: Sized {
-    /// The map.
+    /// The type of the map.
     type Long: for<'de> Deserialize<'de> + Into<Self>;
     const EXPECTED: &'static str;
 
@@ -45,7 +45,7 @@ impl<'de, T: Short> Visitor<'de> for AsShort<T> {
     }
 }
 
-/// Reads the short shape or the long one, and describes both.
+/// Reads the short form or the map, and describes both.
 macro_rules! short {
     ($type:ident, $long:ident, $name:literal) => {
         impl<'de> Deserialize<'de> for $type {
@@ -141,12 +141,12 @@ impl Short for Plan {
     }
 }
 
-/// Takes `COMMAND outputs 'TEXT'` apart: the text stands in quotes at the end, and a word says that it is printed.
+/// Splits `COMMAND outputs 'TEXT'`: the text is in quotes at the end, after a word that says it is printed.
 fn split_sentence(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let quote = text.chars().next_back().filter(|last| ['\'', '"', '`'].contains(last))?;
     let quoted = &text[..text.len() - 1];
-    // The words before the quote decide: what is printed may hold the same quote.
+    // The words before the quote decide: the printed text may contain the same quote.
     quoted.match_indices(quote).find_map(|(at, _)| {
         let before = quoted[..at].trim_end();
         let word = before.rsplit(char::is_whitespace).next()?;
@@ -170,7 +170,7 @@ impl Short for Scope {
                 let head = line.get(..word.len()).filter(|head| head.eq_ignore_ascii_case(word))?;
                 line[head.len()..].trim_start().strip_prefix(':')
             };
-            // A line without a word before it goes on with the list above.
+            // A line without `IN:` or `OUT:` continues the list above.
             let paths = match (named("in"), named("out")) {
                 (Some(paths), _) => {
                     outside = Some(false);
@@ -191,7 +191,7 @@ impl Short for Scope {
                     continue;
                 }
                 let pattern = PathPattern::new(path).map_err(|why| format!("`{path}`: {why}"))?;
-                // A bare name of something that is out of bounds may be a file or a directory.
+                // A bare name in `OUT:` may be a file or a directory.
                 let below = (outside && !path.ends_with('/') && !path.contains(['*', '?']))
                     .then(|| PathPattern::new(&format!("{path}/")).ok())
                     .flatten();
@@ -203,7 +203,7 @@ impl Short for Scope {
     }
 }
 
-/// Criteria as a list, or as a block of text: each bullet is one, and without bullets each line.
+/// Criteria as a list, or as a block of text: each bullet is one criterion; without bullets, each line.
 pub fn criteria<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<String>, D::Error> {
     struct Criteria;
 
@@ -255,7 +255,7 @@ fn criteria_of(text: &str) -> Vec<String> {
     found
 }
 
-/// What stands behind `-`, `*` or `1.`.
+/// The text behind `-`, `*` or `1.`.
 fn unbulleted(line: &str) -> Option<&str> {
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let numbered = || number.strip_prefix(['.', ')']).filter(|_| number.len() < line.len());

@@ -1,4 +1,4 @@
-//! What a slice of work is for, who may take it, and how long it may take.
+//! The purpose of a slice of work, who may take it, and how long it may take.
 
 use std::ops::RangeInclusive;
 
@@ -7,14 +7,14 @@ use super::paths::PathPattern;
 use super::prelude::*;
 use super::task::Kind;
 
-/// Longest timebox of a coder's work: beyond it, a wrong approach is noticed too late.
+/// The longest time limit of a coder's task: beyond it, a wrong approach is noticed too late.
 pub const HARD_CAP_MINUTES: u32 = 12;
 
-/// Shorter work costs more to hand out, review and merge than to do.
+/// Shorter work costs more to dispatch, review and merge than to do.
 pub const MICRO_MINUTES: u32 = 2;
 
 words! {
-    /// What a slice of work is for.
+    /// The purpose of a slice.
     pub enum SliceKind {
         Probe = "probe",
         Work = "work",
@@ -26,12 +26,12 @@ words! {
 named_by!(SliceKind);
 
 impl SliceKind {
-    /// What a task of this role is for if it does not say it.
+    /// The default purpose of a task with this role.
     pub fn of_role(role: &Role) -> Self {
         if *role == Role::auditor() { Self::Review } else { Self::Work }
     }
 
-    /// The minutes a slice of it should be given.
+    /// The recommended minutes for a slice.
     pub fn band(self, role: &Role) -> RangeInclusive<u32> {
         match self {
             Self::Work if matches!(role.as_str(), "planner" | "supervisor") => 6..=10,
@@ -41,7 +41,7 @@ impl SliceKind {
         }
     }
 
-    /// What its band is for, in messages.
+    /// The purpose of that range, for messages.
     pub fn words(self, role: &Role) -> &'static str {
         match self {
             Self::Work if matches!(role.as_str(), "planner" | "supervisor") => "planning",
@@ -50,7 +50,7 @@ impl SliceKind {
     }
 }
 
-/// What the rules for slices look at: of a task, of a dispatch or of a slice in a plan.
+/// The fields that the rules for slices read, of a task, a dispatch or a slice in a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct SliceShape<'s> {
     pub role: &'s Role,
@@ -60,7 +60,7 @@ pub struct SliceShape<'s> {
     pub owns: &'s [PathPattern],
 }
 
-/// A rule that a slice breaks: the field, and why.
+/// A broken rule: the field, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SliceProblem {
     pub field: &'static str,
@@ -68,7 +68,7 @@ pub struct SliceProblem {
     pub hint: &'static str,
 }
 
-/// Every rule between role, kind, slice kind, timebox and paths that a slice breaks. Tags make no exception.
+/// Every broken rule between role, kind, slice kind, time limit and paths. Tags make no exception.
 pub fn slice_problems(slice: &SliceShape<'_>) -> Vec<SliceProblem> {
     let SliceShape { role, kind, timebox_minutes, owns, .. } = *slice;
     let mut found = Vec::new();
@@ -114,16 +114,16 @@ pub fn slice_problems(slice: &SliceShape<'_>) -> Vec<SliceProblem> {
         let minutes = timebox_minutes.unwrap_or_default();
         wrong(
             "timebox_minutes",
-            format!("{minutes} minutes; a coder's work is given at most {HARD_CAP_MINUTES}"),
-            "split it into smaller tasks; what brings the parts together is a merge slice of a supervisor \
+            format!("{minutes} minutes; a coder's task gets at most {HARD_CAP_MINUTES}"),
+            "split it into smaller tasks; the task that merges the parts is a merge slice of a supervisor \
              (--role supervisor --slice-kind merge)",
         );
     }
     found
 }
 
-/// Whether a coder's work is given more time than it may have. Tags do not lift it: what takes longer is split, and what brings
-/// the parts together is a supervisor's.
+/// Whether a coder's task has more time than allowed. Tags do not raise the limit: longer work is split, and a
+/// supervisor merges the parts.
 pub fn exceeds_hard_cap(role: &Role, minutes: Option<u32>) -> bool {
     *role == Role::coder() && minutes.is_some_and(|minutes| minutes > HARD_CAP_MINUTES)
 }

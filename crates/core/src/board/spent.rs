@@ -1,4 +1,4 @@
-//! What work has cost, as far as the providers say, and what it may cost at most.
+//! The cost of work, as far as providers report it.
 
 use super::prelude::*;
 
@@ -17,10 +17,10 @@ pub struct Spent {
     pub output_tokens: u64,
     #[serde(default)]
     pub cached_tokens: u64,
-    /// In US dollars, where the provider says.
+    /// In US dollars, if the provider reports its price.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cost_usd: f64,
-    /// How long its sessions took together.
+    /// The total time of the sessions.
     #[serde(default)]
     pub seconds: u64,
 }
@@ -34,7 +34,7 @@ impl Spent {
         *self == Self::default()
     }
 
-    /// What counts against a cap: cached input is not counted.
+    /// The tokens that count against a cap: cached input does not.
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
@@ -71,7 +71,7 @@ impl Spent {
     }
 }
 
-/// What a session was for.
+/// The purpose of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionKind {
@@ -80,11 +80,11 @@ pub enum SessionKind {
     Plan,
 }
 
-/// What was spent on one round of a task: until it was handed in, and on judging it.
+/// The cost of one round of a task: of the work until the submission, and of the review.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoundSpent {
-    /// The number its review has or would have.
+    /// The number that the review of this round has or would have.
     pub round: u32,
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub work: Spent,

@@ -1,4 +1,4 @@
-//! The board itself: everything `.liza/state.yaml` says.
+//! The board: the content of `.liza/state.yaml`.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -27,11 +27,11 @@ pub struct Board {
     pub revision: u64,
     pub journal: JournalMark,
     pub rest: Rest,
-    /// In the order they were added.
+    /// In the order in which they were added.
     pub tasks: Vec<Task>,
 }
 
-/// How much of the log belongs to this board.
+/// The part of the journal that belongs to this board.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JournalMark {
@@ -42,10 +42,10 @@ pub struct JournalMark {
 }
 
 record! {
-    /// Everything but the tasks, in the order it is written.
+    /// Everything except the tasks, in the order in which it is written.
     pub struct Rest {
         pub goal: Goal,
-        /// Goals that are over, and goals that wait.
+        /// Ended goals and waiting goals.
         pub goals: Vec<Goal>,
         pub sprint: Sprint,
         pub config: Config,
@@ -71,50 +71,52 @@ record! {
         pub circuit_breaker: Breaker,
         #[serde(default)]
         pub integration: Integration,
-        /// Hashes that gates are to find, as `liza gate bless` recorded them.
+        /// Hashes that gates must find, as `liza gate bless` recorded them.
         pub expectations: Vec<Expectation>,
-        /// Definitions of gates that were accepted, and passes that liza saw.
+        /// Accepted definitions of gates, and passes that liza observed.
         #[serde(default, skip_serializing_if = "GateLedger::is_empty")]
         pub gate_ledger: GateLedger,
-        /// What the overseer did last, and why.
+        /// The last interventions of the overseer, with their reasons.
         pub interventions: Vec<Intervention>,
-        /// What all sessions of agents have cost.
+        /// The cost of all agent sessions.
         #[serde(default, skip_serializing_if = "Spent::is_nothing")]
         pub spent: Spent,
-        /// What of it went into planning, and so into no task.
+        /// The part of the cost that went into planning, and so into no task.
         #[serde(default, skip_serializing_if = "Spent::is_nothing")]
         pub spent_planning: Spent,
-        /// The last run of the team that had a cap.
+        /// The last run with a cap.
         pub run: Option<RunMark>,
-        /// Sprints before this one, the last of them; `.liza/reports` has the retrospectives.
+        /// The last of the former sprints; `.liza/reports` has the retrospectives.
         pub former_sprints: Vec<Sprint>,
-        /// How many tasks have left the board for the archive.
+        /// How many tasks were moved to the archive.
         #[serde(default, skip_serializing_if = "is_zero")]
         pub archived: u64,
-        /// What the plan that named it calls the work graph of this board; without one it goes by the goal's id.
+        /// The name of this board's work graph, from the plan that named it; without one, the goal's id is the name.
         pub graph_id: Option<GraphId>,
-        /// The settings of git that a person accepted last.
+        /// The git settings that a person accepted last.
         pub git_settings: Option<GitSettings>,
-        /// Edits of the file by hand that wait for a person.
+        /// Edits of the file that wait for a person.
         pub pending_edits: Vec<PendingEdit>,
-        /// What the process that made this board had inherited from an agent or a gate of another one: a test that uses liza,
-        /// for instance. Who has the same is free here; every other mark is an agent's or a gate's.
+        /// The mark that the process which made this board had inherited from an agent or a gate of another board, for
+        /// instance in a test that uses liza. A process with the same mark counts as unmarked here; every other mark is
+        /// an agent's or a gate's.
         pub made_below: Option<super::origin::Mark>,
-        /// How goals and jobs given to `liza run` were routed, the last of them.
+        /// The last routes of goals and jobs given to `liza run`.
         pub routes: Vec<Route>,
         /// The parts that the current goal was split into, each with a supervisor's plan.
         pub workstreams: Vec<Workstream>,
-        /// What another version's board said beside all this, as JSON; kept, and never looked at.
+        /// Values of another version's board that this version does not know, as JSON; liza keeps them and never reads
+        /// them.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub extra: BTreeMap<String, String>,
     }
 }
 
 record! {
-    /// Settings of git that a person accepted: liza's own git commands use no others.
+    /// Git settings that a person accepted: liza's own git commands use no others.
     #[derive(Eq)]
     pub struct GitSettings {
-        /// Names the record of them, by its content.
+        /// Names the record of the settings, by its content.
         pub settings: String,
         pub by: AgentId,
         pub time: Wall,
@@ -122,19 +124,20 @@ record! {
 }
 
 record! {
-    /// An edit of `state.yaml` that liza set aside: the board goes on without it until a person's command applies or refuses it.
+    /// An edit of `state.yaml` that liza set aside: the board continues without it until a person's command applies or
+    /// refuses it.
     #[derive(Eq)]
     pub struct PendingEdit {
-        /// Its name below `edits/pending`.
+        /// The file's name below `edits/pending`.
         pub file: String,
-        /// Of its bytes: what is applied is what was found.
+        /// Hash of its bytes: liza applies exactly the edit that it found.
         pub hash: String,
-        /// The revision that it was made from.
+        /// The revision that was edited.
         pub base: u64,
         pub found: Wall,
-        /// Whose command found it.
+        /// The agent or person whose command found the edit.
         pub by: AgentId,
-        /// Agents that were at work then: each of them can write the file as a person can.
+        /// Agents that were at work then: each of them could have written the file.
         pub at_work: Vec<AgentId>,
     }
 }
@@ -147,25 +150,25 @@ record! {
     pub struct Sprint {
         pub id: String,
         pub status: SprintStatus,
-        /// What it is to reach.
+        /// The goal of the sprint.
         pub goal: Option<String>,
-        /// The tasks it is about; none named means every task that is not finished while it lasts.
+        /// The tasks of the sprint; an empty list means every task that is unfinished while it lasts.
         #[serde(default)]
         always pub scope: Vec<TaskId>,
         pub timeline: Timeline,
-        /// As they were when it was closed.
+        /// The figures when the sprint was closed.
         #[serde(default)]
         pub metrics: BTreeMap<String, f64>,
-        /// Where the retrospective is, or what an older board said of it.
+        /// The path of the retrospective, or the text of an older board.
         pub retrospective: Option<String>,
-        /// What was said when it was closed.
+        /// The remark at its close.
         pub note: Option<String>,
-        /// What all sessions had cost when it began.
+        /// The cost of all sessions when the sprint began.
         #[serde(default, skip_serializing_if = "Spent::is_nothing")]
         pub spent_before: Spent,
         #[serde(default, skip_serializing_if = "Spent::is_nothing")]
         pub planning_before: Spent,
-        /// How far tasks had come when it began: those that were not finished, and those it names.
+        /// The state of tasks when the sprint began: of unfinished tasks, and of tasks that the sprint names.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub before: BTreeMap<TaskId, TaskMark>,
     }
@@ -195,7 +198,7 @@ impl Sprint {
         self.status == SprintStatus::InProgress
     }
 
-    /// Makes it about these tasks, too.
+    /// Adds these tasks to the scope of the sprint.
     pub fn take_in(&mut self, tasks: &[TaskId]) {
         for task in tasks {
             if !self.scope.contains(task) {
@@ -204,7 +207,7 @@ impl Sprint {
         }
     }
 
-    /// The unchanged sprint that every board begins with.
+    /// Whether it is the unchanged sprint that every board begins with.
     pub fn is_undeclared(&self) -> bool {
         self.is_open() && self.goal.is_none() && self.scope.is_empty() && self.timeline.deadline.is_none()
     }
@@ -221,7 +224,7 @@ record! {
     pub struct Timeline {
         pub started: Wall,
         pub deadline: Option<Wall>,
-        /// The deadline has passed, and how far the halt for it has come: once for each sprint.
+        /// The progress of the halt for a passed deadline: once for each sprint.
         pub halt: Option<DeadlineHalt>,
         pub ended: Option<Wall>,
     }
@@ -230,20 +233,20 @@ record! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeadlineHalt {
-    /// CHECKPOINT is about to be set.
+    /// liza is about to set the CHECKPOINT switch.
     Begun,
-    /// It was set; liza does not set it again after a person removes it.
+    /// The switch was set; liza does not set it again after a person removes it.
     Done,
 }
 
 record! {
-    /// A finished command that may be repeated without being done twice.
+    /// A finished command that may be repeated without being executed twice.
     pub struct Request {
         pub actor: AgentId,
         pub id: String,
         /// Hash over the command and its arguments.
         pub digest: String,
-        /// What was answered the first time, as JSON.
+        /// The first answer, as JSON.
         pub outcome: String,
     }
 }
@@ -252,30 +255,30 @@ record! {
 pub const REQUESTS_KEPT: usize = 64;
 
 record! {
-    /// What liza knows of the integration branch.
+    /// The state of the integration branch.
     #[derive(Default)]
     pub struct Integration {
-        /// The last head liza itself put there or accepted.
+        /// The last head that liza made or accepted.
         pub head: Option<super::ids::CommitId>,
-        /// Every gate that was required when something was judged. One that `liza.yaml` no longer names stops approvals and
-        /// merges until a person retires it: a file that is gone is no decision.
+        /// Every gate that was required when a commit was judged. A gate that `liza.yaml` no longer names stops
+        /// approvals and merges until a person retires it: a missing file is no decision.
         pub gates: Vec<String>,
-        /// Why merging has stopped, if the head does not pass the gates.
+        /// Why merging has stopped, if the head fails its gates.
         pub red: Option<String>,
-        /// The last pull or merge request for it.
+        /// The last pull or merge request for integration.
         pub request: Option<MergeRequest>,
     }
 
-    /// Integration as it was pushed to a remote, for a pull or merge request.
+    /// Integration as pushed to a remote, for a pull or merge request.
     #[derive(Eq)]
     pub struct MergeRequest {
         pub remote: String,
-        /// The branch there.
+        /// The branch on the remote.
         pub branch: String,
-        /// The branch that it is to come to.
+        /// The target branch of the request.
         pub base: String,
         pub commit: super::ids::CommitId,
-        /// Where the request is; none if a person opens it.
+        /// The URL of the request; none if a person opens it.
         pub url: Option<String>,
         pub time: Wall,
     }
@@ -288,11 +291,11 @@ impl Board {
 
     /// All tasks by id, for many lookups.
     pub fn by_id(&self) -> HashMap<&TaskId, &Task> {
-        // The first one counts, as in `task`, should a damaged board have two.
+        // If a damaged board has two tasks with one id, the first counts, as in `task`.
         self.tasks.iter().rev().map(|task| (&task.id, task)).collect()
     }
 
-    /// The task whose id differs from `id` in case at most.
+    /// The task whose id differs from `id` at most in case.
     pub fn task_alike(&self, id: &TaskId) -> Option<&Task> {
         self.tasks.iter().find(|task| task.id.as_str().eq_ignore_ascii_case(id.as_str()))
     }
@@ -306,7 +309,7 @@ impl Board {
         self.task_alike(id).or_else(near)
     }
 
-    /// What to type instead of an unknown id of a task.
+    /// The hint for an unknown id of a task.
     pub fn hint_for_task(&self, id: &TaskId) -> String {
         match self.task_nearest(id) {
             Some(task) => format!("did you mean `{}`? `liza task list` shows every task", task.id),
@@ -314,7 +317,7 @@ impl Board {
         }
     }
 
-    /// What to type instead of an unknown id of an agent.
+    /// The hint for an unknown id of an agent.
     pub fn hint_for_agent(&self, id: &AgentId) -> String {
         match nearest(id.as_str(), self.rest.agents.keys().map(AgentId::as_str)) {
             Some(name) => format!("did you mean `{name}`? `liza agent list` shows every agent"),
@@ -327,7 +330,7 @@ impl Board {
         self.tasks.iter_mut().find(|task| &task.id == id)
     }
 
-    /// The name of the work graph that the tasks of this board are.
+    /// The name of this board's work graph.
     pub fn graph_id(&self) -> &str {
         self.rest.graph_id.as_ref().map_or(self.rest.goal.id.as_str(), GraphId::as_str)
     }

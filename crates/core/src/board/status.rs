@@ -1,10 +1,10 @@
-//! The states of a task.
+//! The statuses of a task.
 
 use super::names::{Named, named};
 use super::prelude::*;
 
 words! {
-    /// Where a task stands. The names are the contract's; older boards say `UNCLAIMED` and `CLAIMED`.
+    /// The status of a task. The names are the contract's; older boards say `UNCLAIMED` and `CLAIMED`.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum Status {
         Draft = "DRAFT",
@@ -36,7 +36,7 @@ impl Named for Status {
     }
 }
 
-/// In capitals or not.
+/// Ignoring case.
 impl std::str::FromStr for Status {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::prelude::*;
 
-/// A kill switch: a file whose existence is what counts.
+/// A kill switch: a file that stops agents while it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum SwitchKind {
@@ -25,7 +25,7 @@ impl SwitchKind {
     }
 }
 
-/// A switch that is set, and what it is set for.
+/// A switch that is set, and its subject.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
     pub kind: SwitchKind,

@@ -1,4 +1,4 @@
-//! A task: the head every rule may look at, and the body that is loaded when a rule or a reader asks for it.
+//! A task: the head, which every rule may read, and the body, which is loaded when a rule or a reader needs it.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::spent::{RoundSpent, Spent};
 pub use super::status::Status;
 
 words! {
-    /// What a task produces; only code has to bring tests.
+    /// What a task produces; only code must contain tests.
     #[derive(Default)]
     pub enum Kind {
         #[default]
@@ -46,13 +46,14 @@ words! {
 named_by!(Risk);
 
 record! {
-    /// What cross-task rules read. It stands first in a task's block on disk, so it can be read without the rest.
+    /// The part of a task that rules for other tasks read. It comes first in a task's block on disk, so that it can be
+    /// read without the rest.
     pub struct Head {
         pub id: TaskId,
         pub status: Status,
         #[serde(default)]
         pub kind: Kind,
-        /// Who may claim it.
+        /// The role that may claim it.
         pub role: Role,
         /// Higher is more urgent.
         #[serde(default)]
@@ -61,23 +62,24 @@ record! {
         pub risk: Risk,
         /// The agent that works on it, or worked on it last.
         pub assigned_to: Option<AgentId>,
-        /// Raised by every claim and every end of one, never reset: a late writer carries a lower one.
+        /// Every claim and every end of a claim raises it; it is never reset. An agent that writes late has a lower
+        /// epoch.
         #[serde(default)]
         pub epoch: u64,
         pub lease: Option<Lease>,
         pub review_lease: Option<Lease>,
-        /// Until then only `assigned_to` may claim it.
+        /// Until then, only `assigned_to` may claim the task.
         pub reserved_until: Option<Deadline>,
-        /// Claimed at least once and not given back: its `owns` exclude others.
+        /// Claimed at least once and not released: no other task may own its `owns` meanwhile.
         pub holds_paths: bool,
-        /// A blocked task gives its paths back then.
+        /// When a blocked task releases its paths.
         pub holds_paths_until: Option<Deadline>,
         pub depends_on: Vec<TaskId>,
         pub owns: Vec<PathPattern>,
         pub superseded_by: Vec<TaskId>,
         /// All agents that ever claimed it or committed to it; none of them may review it.
         pub implementers: Vec<AgentId>,
-        /// Agents that ended BLOCKED by a limit; two of them exhaust the hypothesis.
+        /// Agents whose claim ended BLOCKED at a limit; after two of them the task must be split or replanned.
         pub failed_by: Vec<AgentId>,
         #[serde(default)]
         pub iteration: u32,
@@ -87,19 +89,19 @@ record! {
         pub review_cycles_total: u32,
         pub review_commit: Option<CommitId>,
         pub integration_fix: bool,
-        /// The turn that the red team has on what was approved; absent where the project asks for none.
+        /// The red team's turn on the approved commit; absent if the project requires none.
         pub red_team: Option<RedTeamTurn>,
-        /// Who has approved the commit under review, where the project asks for more than one reviewer; absent otherwise.
+        /// The approvals of the commit under review, if the project requires more than one reviewer; absent otherwise.
         pub approvals: Option<Approvals>,
-        /// The goal it belongs to; absent for the board's first.
+        /// The goal of the task; absent for the board's first goal.
         pub goal: Option<String>,
-        /// A job of its own, which the plan for the goal does not know.
+        /// A separate job that does not belong to the plan for the goal.
         pub single: bool,
-        /// What it is for within its workstream; absent where its role says it.
+        /// The purpose within its workstream; absent if its role implies it.
         pub slice_kind: Option<SliceKind>,
         /// The workstream it belongs to.
         pub workstream: Option<WorkstreamId>,
-        /// What was delivered last, of a task that delivers a result instead of a commit.
+        /// The last delivered result, for a task that delivers a result instead of a commit.
         pub result: Option<TaskResult>,
     }
 
@@ -107,9 +109,9 @@ record! {
     #[derive(Eq)]
     pub struct RedTeamTurn {
         pub status: TurnStatus,
-        /// The approved commit it is about.
+        /// The approved commit.
         pub commit: CommitId,
-        /// Who had the turn and found nothing.
+        /// The agent or person who had the turn and found nothing.
         pub by: Option<AgentId>,
         pub time: Option<Wall>,
     }
@@ -118,19 +120,19 @@ record! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnStatus {
-    /// The task may not be merged before an agent of the red team has tried to break it.
+    /// The task may not be merged until an agent of the red team has tried to break it.
     Pending,
-    /// An agent of the red team has tried, and found nothing.
+    /// An agent of the red team has tried to break it and found nothing.
     Cleared,
 }
 
 impl Head {
-    /// Approved, and not to be merged before the red team has had its turn.
+    /// Whether the task is approved but may not be merged until the red team has had its turn.
     pub fn awaits_red_team(&self) -> bool {
         self.red_team.as_ref().is_some_and(|turn| turn.status == TurnStatus::Pending)
     }
 
-    /// Whose verdict it waits for; nothing in a state in which there is nothing to judge.
+    /// The role whose verdict the task waits for; none if there is nothing to judge.
     pub fn judged_by(&self) -> Option<Role> {
         match self.status {
             // A result is accepted or rejected whole, without a review of a commit.
@@ -141,7 +143,7 @@ impl Head {
         }
     }
 
-    /// Whose turn it is to do something about it: to judge it, to merge it, or to work on it.
+    /// The role that acts next: it judges, merges or works on the task.
     pub fn next_role(&self) -> Role {
         match self.status {
             Status::Approved => self.judged_by().unwrap_or_else(Role::code_reviewer),
@@ -150,29 +152,29 @@ impl Head {
         }
     }
 
-    /// Its role, kind and slice make it a workstream's plan: its result waits to be accepted.
+    /// Whether the task is the plan of a workstream, by its role, kind and slice kind: its result must be accepted.
     pub fn is_stream_plan(&self) -> bool {
         self.kind == Kind::Report
             && self.role == Role::supervisor()
             && self.slice_kind.is_none_or(|slice| slice == SliceKind::Work)
     }
 
-    /// A merge slice: what is left of it may be nothing but a result.
+    /// Whether the task is a merge slice: it may end with only a result.
     pub fn is_merge_slice(&self) -> bool {
         self.role == Role::supervisor() && self.slice_kind == Some(SliceKind::Merge)
     }
 
-    /// Its agent may hand in a result instead of a commit.
+    /// Whether its agent may submit a result instead of a commit.
     pub fn delivers_result(&self) -> bool {
         self.kind == Kind::Report || self.is_merge_slice()
     }
 
-    /// A slice of the director's: it is dispatched as JSON and answers with JSON.
+    /// Whether the task is a slice of the director: its dispatch and its answer are JSON.
     pub fn is_slice(&self) -> bool {
         self.delivers_result() || self.workstream.is_some()
     }
 
-    /// A result was handed in, and no commit: it waits for `accept_result`, or was accepted.
+    /// Whether the task has a result and no commit: the result waits for `accept_result`, or was accepted.
     pub fn stands_on_result(&self) -> bool {
         self.result.is_some() && self.review_commit.is_none()
     }
@@ -203,7 +205,7 @@ pub struct Scope {
 }
 
 record! {
-    /// What the worktree looked like when it was handed out: a checkpoint is accepted only while it still does.
+    /// The worktree right after the claim: a checkpoint is accepted only while the worktree is unchanged.
     #[derive(Eq)]
     pub struct Handout {
         pub head: CommitId,
@@ -232,17 +234,17 @@ impl Validation {
 }
 
 record! {
-    /// What was submitted, as liza found it.
+    /// A submission, as liza found it.
     pub struct Submission {
         pub commit: CommitId,
-        /// Its content: the same again is the same, whatever commits led to it.
+        /// Its tree: equal trees are equal work, whatever commits led to them.
         pub tree: Option<CommitId>,
         pub merge_base: CommitId,
         pub time: Wall,
         always pub files: Vec<String>,
-        /// Those of `files` that match the test patterns.
+        /// The test files among `files`, by the test patterns.
         pub tests: Vec<String>,
-        /// Those of `files` that configure agents, hooks or liza itself.
+        /// The files among `files` that configure agents, hooks or liza.
         pub protected: Vec<String>,
         /// Names found as author or committer of its commits.
         pub authors: Vec<String>,
@@ -259,22 +261,22 @@ record! {
         pub worktree: String,
         pub base_commit: CommitId,
         pub handout: Option<Handout>,
-        /// The head its agent found when it claimed the task first, if it has claimed it again since.
+        /// The head at the first claim of its agent, if the agent has claimed the task again since.
         pub began: Option<CommitId>,
-        /// Uncommitted files that liza put there before it handed the worktree out: they are no agent's work.
+        /// Uncommitted files that liza put into the worktree before the claim ended: no agent made them.
         pub prepared: Vec<String>,
-        /// What the validation made when the work was submitted, and no commit has.
+        /// Files that the validation made at submit and that no commit has.
         pub byproducts: Vec<String>,
     }
 }
 
 impl Attempt {
-    /// Paths in the worktree that are no work: a directory ends with a slash and means everything below it.
+    /// Paths in the worktree that no agent made: a directory ends with a slash and means everything below it.
     pub fn not_work(&self) -> Vec<String> {
         self.prepared.iter().chain(&self.byproducts).cloned().collect()
     }
 
-    /// What its agent found: everything after it, up to where the next attempt starts, is its own.
+    /// The head that its agent started from: later commits, up to the start of the next attempt, are the agent's.
     pub fn start(&self) -> &CommitId {
         let handed_out = || self.handout.as_ref().map(|handout| &handout.head);
         self.began.as_ref().or_else(handed_out).unwrap_or(&self.base_commit)
@@ -283,10 +285,10 @@ impl Attempt {
 
 record! {
     pub struct MergeRecord {
-        /// Absent if nothing was to be merged.
+        /// Absent if there was nothing to merge.
         pub commit: Option<CommitId>,
         pub onto: Option<CommitId>,
-        /// A result was accepted, and no commit came of it.
+        /// A result was accepted, and there was no commit to merge.
         pub nothing: bool,
         pub by: AgentId,
         pub time: Wall,
@@ -303,7 +305,7 @@ record! {
         pub log: Option<String>,
         /// The gate that was red on the merged tree.
         pub gate: Option<String>,
-        /// The checks that failed there.
+        /// The checks of that gate that failed.
         pub failing: Vec<String>,
     }
 
@@ -318,9 +320,9 @@ record! {
         pub done_when: Vec<String>,
         #[serde(default)]
         pub scope: Scope,
-        /// What a reviewer has to answer beside what the project asks of every task of its risk.
+        /// Questions that a reviewer must answer besides those that the project asks for every task of its risk.
         pub checklist: Vec<String>,
-        /// The role it was planned for, while it is handed to another.
+        /// The planned role, while the task is handed to another role.
         pub planned_role: Option<Role>,
         pub parent: Option<TaskId>,
         pub tags: Vec<String>,
@@ -330,53 +332,54 @@ record! {
         pub actual_outputs: Vec<String>,
         pub max_coder_iterations: Option<u32>,
         pub max_review_cycles: Option<u32>,
-        /// How many files it will probably change; a plan is checked by it.
+        /// How many files the task will probably change; the plan check reads it.
         pub expected_files: Option<u32>,
-        /// How many lines it will probably change; a plan is checked by it.
+        /// How many lines the task will probably change; the plan check reads it.
         pub expected_lines: Option<u32>,
-        /// How many minutes it is given; at most 12 for a coder's work.
+        /// The time limit in minutes; at most 12 for a coder's task.
         pub timebox_minutes: Option<u32>,
-        /// The scenario of the route it was planned under; without one, that of its title counts.
+        /// The scenario of the route for which the task was planned; without one, the scenario of its title.
         pub ssot_id: Option<String>,
         pub created_by: AgentId,
         pub created_at: Wall,
-        /// The last one is the present one.
+        /// The last one is the current attempt.
         pub attempts: Vec<Attempt>,
         pub submission: Option<Submission>,
-        /// What the gates said when they last decided something about this work.
+        /// The gate results that last decided about this work.
         pub gates: Option<GateReport>,
         #[serde(default)]
         pub consecutive_rejections: u32,
         pub rejection_reason: Option<String>,
         pub rejection_feedback: Option<String>,
-        /// Every issue ever raised, with what became of it.
+        /// Every issue ever raised, with its status.
         pub issues: Vec<Issue>,
         pub reviews: Vec<Review>,
         pub approval: Option<Approval>,
-        /// How the rounds of work and review ended; absent while they go on.
+        /// How the rounds of work and review ended; absent while they continue.
         pub review_result: Option<ReviewResult>,
         pub blocked_reason: Option<String>,
         pub blocked_questions: Vec<String>,
-        /// The state it came from, and goes back to when it is unblocked.
+        /// The former status, which the task gets back when it is unblocked.
         pub blocked_from: Option<Status>,
         pub answer: Option<String>,
         pub integration_failure: Option<IntegrationFailure>,
-        /// The file of the patch bundle that was last made of it or applied to it, relative to the repository root if it is
-        /// inside.
+        /// The file of the last patch bundle that was made from the task or applied to it, relative to the repository
+        /// root if it is inside.
         pub patch_bundle: Option<String>,
         pub merge: Option<MergeRecord>,
         pub end_reason: Option<String>,
-        /// What the sessions of agents on it have cost.
+        /// The cost of the agent sessions on the task.
         #[serde(default, skip_serializing_if = "Spent::is_nothing")]
         pub spent: Spent,
         /// The same, by round.
         pub spent_rounds: Vec<RoundSpent>,
         /// How the last claim ended, so that the next one knows where to start.
         pub left: Option<Left>,
-        /// Fields of another version's board that have no place here, as JSON; kept, and never looked at.
+        /// Fields of another version's board that this version does not know, as JSON; liza keeps them and never reads
+        /// them.
         #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
         pub extra: std::collections::BTreeMap<String, String>,
-        /// How the attempt before this one ended, of a slice that is dispatched again.
+        /// How the former attempt ended, for a slice that is dispatched again.
         pub previous: Option<Previous>,
         #[serde(default)]
         always pub history: Vec<HistoryEntry>,
@@ -391,24 +394,24 @@ pub enum Left {
     HandedOff,
 }
 
-/// A task of the board. The body may be absent while only heads were read; asking for it then is a bug.
+/// A task of the board. The body is absent if only heads were read; reading it then is a bug.
 #[derive(Debug, Clone)]
 pub struct Task {
     /// Shared by the copies of a board.
     head: Arc<Head>,
     body: Option<Box<Body>>,
-    /// Of a task whose body is absent.
+    /// The title of a task whose body is absent.
     light_title: Arc<str>,
-    /// The canonical lines this task was read from; dropped as soon as it may differ from them.
+    /// The canonical lines that this task was read from; dropped as soon as the task may differ from them.
     source: Option<Source>,
 }
 
-/// Where the bytes of an unchanged task are, so that it need not be written again.
+/// The position of an unchanged task's bytes, so that they need not be written again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub start: usize,
     pub end: usize,
-    /// Its place among the tasks that were read, where its hash is known.
+    /// Its index among the tasks that were read, if its hash is known.
     pub number: usize,
 }
 
@@ -431,7 +434,7 @@ impl Task {
         Self { head: Arc::new(head), body: None, light_title: title.into(), source: Some(source) }
     }
 
-    /// Known without the body.
+    /// The title, also without the body.
     pub fn title(&self) -> &str {
         self.body.as_ref().map_or(&self.light_title, |body| &body.title)
     }
@@ -453,7 +456,7 @@ impl Task {
         self.source = Some(source);
     }
 
-    /// Forgets where it was read from: those bytes are no longer at hand.
+    /// Forgets the position of its bytes: they are no longer available.
     pub fn forget_source(&mut self) {
         self.source = None;
     }
@@ -484,7 +487,7 @@ impl Task {
         &self.head
     }
 
-    /// Claimed at least once, not terminal, and its paths not given back: no other task may own them.
+    /// Whether the task was claimed at least once, has not ended and holds its paths: no other task may own them.
     pub fn is_live(&self, now: &super::time::Stamp) -> bool {
         self.head.holds_paths
             && !self.head.status.is_terminal()
@@ -511,7 +514,7 @@ impl Body {
         self.attempts.last()
     }
 
-    /// Which dispatch of the slice the present attempt is, from one.
+    /// The number of the current dispatch of the slice, from one.
     pub fn dispatch_attempt(&self) -> u32 {
         self.previous.as_ref().map_or(1, |previous| previous.attempt.saturating_add(1))
     }

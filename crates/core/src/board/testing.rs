@@ -63,7 +63,7 @@ pub fn request(id: &str, digest: &str) -> RequestKey {
     RequestKey { id: id.to_owned(), digest: digest.to_owned() }
 }
 
-/// What every claim hands out; nothing has been done in the worktree while it looks like this.
+/// The worktree after every claim, before any work.
 pub fn untouched() -> Handout {
     Handout { head: commit(1), tree: commit(2), merge_head: None }
 }
@@ -176,7 +176,7 @@ pub fn pause(subject: Option<&str>) -> Switch {
     Switch { kind: SwitchKind::Pause, subject: subject.map(str::to_owned), reason: String::new() }
 }
 
-/// Reasons with no word in common, so that none counts as a repetition.
+/// Reasons without a common word, so that none counts as a repetition.
 pub const REASONS: [&str; 6] = [
     "tests are missing for the parser",
     "documentation of public names lacks examples",
@@ -229,7 +229,7 @@ impl Bench {
         bench
     }
 
-    /// What there is before `init`.
+    /// The board before `init`.
     pub fn empty() -> Self {
         Self {
             board: Board::nothing(),
@@ -243,7 +243,7 @@ impl Bench {
         }
     }
 
-    /// A board with these claimable tasks, each of them owning a directory of its own name.
+    /// A board with these claimable tasks, each of which owns a directory named after it.
     pub fn with_tasks(names: &[&str]) -> Self {
         let mut bench = Self::new();
         bench.add(names);
@@ -271,7 +271,7 @@ impl Bench {
         )
     }
 
-    /// The actor of that name, in its present incarnation.
+    /// The actor with this name, in its current incarnation.
     pub fn actor(&self, name: &str) -> Actor {
         if name == "human" {
             return Actor::Human;
@@ -287,7 +287,7 @@ impl Bench {
         Call { guards: self.guards, ..Call::new(by, &self.now, &self.world) }
     }
 
-    /// Applies a transition; a refusal must leave no trace, and a change must leave a sound board.
+    /// Applies a transition; a refusal must change nothing, and a change must leave a valid board.
     pub fn attempt(
         &mut self,
         by: Actor,
@@ -352,13 +352,13 @@ impl Bench {
         self.task(name).status
     }
 
-    /// The intent that is open for a task.
+    /// The open intent of a task.
     #[track_caller]
     pub fn intent(&self, name: &str) -> u64 {
         self.board.intent_of(&id(name)).expect("an intent is open").id
     }
 
-    // Each verb in its usual form. The owner of every intent is process 1.
+    // Each verb with usual values. The owner of every intent is process 1.
 
     pub fn begin(&self, name: &str) -> BeginClaim {
         BeginClaim {
@@ -418,7 +418,7 @@ impl Bench {
         }
     }
 
-    /// Claimed, announced and handed in.
+    /// A claimed, announced and submitted task.
     #[track_caller]
     pub fn hand_in(&mut self, by: &str, name: &str) {
         self.claim(by, name);
@@ -436,9 +436,10 @@ impl Bench {
         self.task(name).review_commit.clone().unwrap_or_else(|| commit(0))
     }
 
-    /// Says of every assumption of the checkpoint that it held.
+    /// Answers every assumption of the checkpoint with "held".
     pub fn all_held(&self, name: &str) -> Vec<GivenAssumption> {
-        let made = self.board.task(&id(name)).map(|task| made(task.body())).unwrap_or_default();
+        let made =
+            self.board.task(&id(name)).map(|task| assumptions_of_checkpoint(task.body())).unwrap_or_default();
         let held =
             |number| GivenAssumption { assumption: ItemName::Number(number), answer: Held::Held, note: None };
         (1..=made.len()).map(held).collect()
@@ -504,7 +505,7 @@ impl Bench {
         }
     }
 
-    /// Approved, and the red team's turn is to come.
+    /// An approved task that waits for the red team's turn.
     #[track_caller]
     pub fn awaiting_red_team(&mut self, coder: &str, name: &str) {
         self.hand_in(coder, name);
@@ -606,7 +607,7 @@ impl Bench {
         self.ok("reviewer-1", finish);
     }
 
-    /// Approved, and then refused by the integration branch.
+    /// An approved task whose integration failed.
     #[track_caller]
     pub fn failed_to_merge(&mut self, coder: &str, name: &str, failure: MergeFailure) {
         self.approved(coder, name);
@@ -654,7 +655,7 @@ impl Bench {
         Abandon { task: id(name), reason: "no longer wanted".to_owned() }
     }
 
-    /// Replaces a task by one that is there already.
+    /// Replaces a task by an existing one.
     pub fn replace(&self, name: &str, by: &str) -> Rescope {
         Rescope {
             task: id(name),

@@ -48,12 +48,12 @@ impl Wall {
             return None;
         }
         let days = days_from_civil(year, month, day);
-        // A day the month does not have would come back as another date, and a year before 1970 as 1970.
+        // A day that the month does not have would be written as another date, and a year before 1970 as 1970.
         let is_date = days >= 0 && civil_from_days(days) == (year, month, day);
         is_date.then(|| Self(days * 86_400 + hour * 3600 + minute * 60 + second))
     }
 
-    /// The text, in the given room.
+    /// Writes the text into this buffer.
     fn write_to(self, text: &mut [u8; 20]) -> &str {
         let seconds = self.0.clamp(0, LAST_SECOND);
         let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
@@ -147,22 +147,22 @@ impl JsonSchema for Wall {
     }
 }
 
-/// When something happened, as every rule gets it.
+/// The time of an event, as every rule gets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stamp {
     pub wall: Wall,
-    /// Nanoseconds of the monotonic clock, the same for all processes of one boot; stands still in suspend.
+    /// Nanoseconds of the monotonic clock, which all processes of one boot share; it stops in suspend.
     pub monotonic: u64,
-    /// Names the boot `monotonic` belongs to.
+    /// The id of the boot that `monotonic` belongs to.
     pub boot: String,
 }
 
-/// A moment that will pass, judged by the monotonic clock of the boot it was set in.
+/// A future moment, compared by the monotonic clock of the boot in which it was set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Deadline {
-    /// For people; a changed wall clock changes nothing.
+    /// For people; a changed wall clock does not move the deadline.
     pub at: Wall,
     pub monotonic: u64,
     pub boot: String,
@@ -177,7 +177,7 @@ impl Deadline {
         }
     }
 
-    /// The instant itself counts as passed; so does everything set before the machine was booted.
+    /// A deadline passes at its exact instant; a deadline from before the last boot has passed.
     pub fn passed(&self, now: &Stamp) -> bool {
         self.boot != now.boot || now.monotonic >= self.monotonic
     }

@@ -1,4 +1,4 @@
-//! What every change of the board has in common.
+//! The interface of every change of the board.
 
 use std::any::Any;
 
@@ -28,7 +28,7 @@ impl Needs {
         Self::Tasks(vec![id.clone()])
     }
 
-    /// The task an intent is about.
+    /// The task of an intent.
     pub fn intent(board: &Board, id: u64) -> Self {
         match board.intent(id).and_then(|intent| intent.task.as_ref()) {
             Some(task) => Self::task(task),
@@ -39,43 +39,43 @@ impl Needs {
 
 /// The row of a verb in the table of all verbs (`rules/mod.rs`).
 pub trait Listed {
-    /// The body of the task it is about, if it is about one.
+    /// The body of the verb's task, if it has one.
     fn about(&self, board: &Board) -> Needs;
 }
 
 /// One verb: `check` may refuse and changes nothing, `change` cannot fail once `check` has passed.
 pub trait Verb: Listed {
-    /// The permission it needs. None for verbs of people only, and for what liza and the runners record while agents work:
-    /// heartbeats, outcomes of intents, events.
+    /// The permission that the verb needs. None for verbs that only people use, and for records of liza and the runners
+    /// while agents work: heartbeats, outcomes of intents, events.
     const OPERATION: Option<Operation>;
-    /// What came of it, as the command answers.
+    /// The outcome, which the command answers.
     type Outcome: Serialize + DeserializeOwned + 'static;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal>;
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome;
 
-    /// The permission it needs on this board, if that depends on the board.
+    /// The permission that the verb needs, if that depends on the board.
     fn operation(&self, _: &Board, _: &Actor) -> Option<Operation> {
         Self::OPERATION
     }
 
-    /// Which bodies `check` and `change` will ask for; the board passed in may hold heads only.
+    /// The bodies that `check` and `change` will read; the board passed in may hold only heads.
     fn needs(&self, board: &Board) -> Needs {
         self.about(board)
     }
 
-    /// Tasks that, if they are not on the board, are looked for in the archive, and after them whatever replaced them.
+    /// Tasks that, if they are not on the board, are looked up in the archive, and then their replacements.
     fn asks_archive(&self, _: &Board) -> Vec<TaskId> {
         Vec::new()
     }
 
-    /// The messages it puts on the board, in their order: readers of the log find every message by them.
+    /// The messages that the verb puts on the board, in order: readers of the journal find every message by them.
     fn drafts(&self) -> &[Draft] {
         &[]
     }
 
-    /// In whose name they are sent.
+    /// The sender of these messages.
     fn speaker(&self, by: &Actor) -> AgentId {
         by.id()
     }
@@ -125,7 +125,7 @@ impl<V: Verb> AnyVerb for V {
     }
 }
 
-/// An outcome of any type. The request memo keeps it as JSON; the caller gets it back with its own type.
+/// An outcome of any type. The request memo stores it as JSON; the caller gets it back with its own type.
 pub trait AnyOutcome: Any {
     fn to_json(&self) -> Value;
 }
@@ -136,7 +136,7 @@ impl<O: Serialize + 'static> AnyOutcome for O {
     }
 }
 
-/// The type of an outcome: what a command answers with, and what is kept for a repeated request.
+/// The type of an outcome: the answer of a command, also stored for a repeated request.
 macro_rules! outcome {
     ($name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),* $(,)? }) => {
         #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -145,9 +145,9 @@ macro_rules! outcome {
 }
 pub(crate) use outcome;
 
-// Work that takes more than one step has begun, or was given up: the number of its intent.
+// Work of more than one step has begun or was cancelled: the number of its intent.
 outcome!(Begun { intent: u64 });
 outcome!(Cancelled { cancelled: u64, reason: String });
-// Something has a number now: a note, a trip of the breaker.
+// A record got its id: a note, a trip of the breaker.
 outcome!(Recorded { id: String });
 outcome!(TaskStatus { task: TaskId, status: Status });

@@ -3,11 +3,11 @@
 use super::paths::{PathPattern, RepoPath};
 use super::prelude::*;
 
-/// Minutes that a stream may be given.
+/// The allowed time limits of a workstream, in minutes.
 pub const STREAM_MINUTES: std::ops::RangeInclusive<u32> = 4..=12;
-/// Minutes that a supervisor has for the plan of a stream.
+/// The minutes that a supervisor has for the plan of a workstream.
 pub const PLANNING_MINUTES: std::ops::RangeInclusive<u32> = 6..=10;
-/// Minutes of the slice that brings a stream together.
+/// The minutes of the slice that merges a workstream.
 pub const MERGE_MINUTES: u32 = 20;
 
 record! {
@@ -15,15 +15,15 @@ record! {
     #[derive(Eq)]
     pub struct NewStream {
         pub id: WorkstreamId,
-        /// What it is to reach.
+        /// The goal of the workstream.
         pub goal: String,
-        /// Paths that no other stream may own.
+        /// Paths that no other workstream may own.
         always pub ownership_paths: Vec<PathPattern>,
-        /// Paths its slices may change; those it owns if absent.
+        /// Paths that its slices may change; by default the owned ones.
         pub allowed_paths: Vec<PathPattern>,
-        /// Streams that have to be finished before its slices start.
+        /// Workstreams that must be finished before its slices start.
         pub depends_on: Vec<WorkstreamId>,
-        /// How many minutes each of its steps is given, 4 to 12.
+        /// The time limit for each of its steps, 4 to 12 minutes.
         pub timebox_minutes: Option<u32>,
     }
 
@@ -34,15 +34,15 @@ record! {
         always pub allowed_paths: Vec<PathPattern>,
         pub depends_on: Vec<WorkstreamId>,
         pub timebox_minutes: Option<u32>,
-        /// The goal of the board it is a part of.
+        /// The board's goal that the workstream belongs to.
         pub of_goal: String,
         /// The supervisor's task that plans it.
         pub plan: TaskId,
-        /// When its plan was accepted: before that, no slice of it is admitted.
+        /// When its plan was accepted: before that, the board takes none of its slices.
         pub accepted: Option<Wall>,
-        /// The tasks its accepted plan has made, the one that brings them together last.
+        /// The tasks of its accepted plan; the merge slice is the last.
         pub slices: Vec<TaskId>,
-        /// Its remaining tasks may not change files.
+        /// Set if its remaining tasks may not change files.
         pub collapsed: Option<Collapsed>,
     }
 
@@ -55,13 +55,13 @@ record! {
 }
 
 impl NewStream {
-    /// What its slices may change.
+    /// The paths that its slices may change.
     pub fn allowed(&self) -> Vec<PathPattern> {
         if self.allowed_paths.is_empty() { self.ownership_paths.clone() } else { self.allowed_paths.clone() }
     }
 }
 
-/// Whether a pattern stands for nothing beyond these. In doubt it does.
+/// Whether these patterns match every path of the pattern. In doubt they do.
 pub fn is_within(pattern: &PathPattern, patterns: &[PathPattern]) -> bool {
     let text = pattern.as_str();
     let below = |outer: &str| outer.ends_with('/') && !outer.contains(['*', '?']) && text.starts_with(outer);
@@ -81,12 +81,12 @@ impl Workstream {
     }
 }
 
-/// The task that plans a stream.
+/// The id of the task that plans a workstream.
 pub fn plan_id(stream: &WorkstreamId) -> Result<TaskId, IdError> {
     TaskId::new(&format!("{stream}-plan"))
 }
 
-/// The task that brings the slices of a stream together.
+/// The id of the task that merges the slices of a workstream.
 pub fn merge_id(stream: &WorkstreamId) -> Result<TaskId, IdError> {
     TaskId::new(&format!("{stream}-merge"))
 }

@@ -1,4 +1,4 @@
-//! What an agent is sent for a slice: one JSON value, `task-dispatch/1`.
+//! The message to an agent for a slice: one JSON value, `task-dispatch/1`.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ words! {
 }
 
 words! {
-    /// Who works on a slice, in the words of the playbook. A coder is `coder_spark` with the first provider of its role and
-    /// `coder_codex` with the fallback, whichever programs these are.
+    /// The type of an agent, in the terms of the playbook. A coder is `coder_spark` with the first provider of its role
+    /// and `coder_codex` with the fallback, whichever programs these are.
     pub enum AgentType {
         Operator = "operator",
         CoderSpark = "coder_spark",
@@ -43,7 +43,7 @@ impl AgentType {
         }
     }
 
-    /// What an agent of this role is called in a dispatch; none for roles that take no slices.
+    /// The type of an agent with this role; none for roles that take no slices.
     pub fn of(role: &Role, fallback: bool) -> Option<Self> {
         Some(match role.as_str() {
             "supervisor" => Self::Supervisor,
@@ -60,7 +60,7 @@ impl AgentType {
 pub use crate::board::route::RunMode as Mode;
 
 record! {
-    /// What is wanted of a slice.
+    /// The requirements of a slice.
     pub struct TaskContract {
         pub goal: String,
         /// At least one.
@@ -68,7 +68,7 @@ record! {
         always pub acceptance: Vec<String>,
         pub constraints: Vec<String>,
         pub spec_ref: Option<String>,
-        /// How it is shown that it is done.
+        /// How the agent shows that the work is done.
         pub validation: Option<String>,
     }
 
@@ -81,7 +81,7 @@ record! {
     /// The message that an agent is sent for a slice.
     pub struct TaskDispatch {
         pub schema: DispatchSchema,
-        /// The scenario the slice belongs to: `scenario-` and 12 hexadecimal digits.
+        /// The scenario of the slice: `scenario-` and 12 hexadecimal digits.
         #[schemars(regex(pattern = "^scenario-[0-9a-f]{12}$"))]
         pub ssot_id: String,
         pub run_id: String,
@@ -104,7 +104,7 @@ record! {
         pub model: Option<String>,
         /// The prompt of the role.
         pub instructions: String,
-        /// The schema that the answer has to follow.
+        /// The schema of the answer.
         pub result_schema: String,
         /// Counts the dispatches of the slice, from one.
         #[schemars(range(min = 1))]
@@ -114,7 +114,7 @@ record! {
 }
 
 impl TaskDispatch {
-    /// What is wrong with it beyond the shape of its fields: the rules between them.
+    /// The broken rules between the fields of a dispatch.
     pub fn problems(&self) -> Vec<Problem> {
         let mut found = cross_rules(&Slice {
             agent_type: self.agent_type,
@@ -131,7 +131,7 @@ impl TaskDispatch {
             found.push(Problem::new("attempt", "counts from 1"));
         }
         if self.attempt > 1 && self.previous.is_none() {
-            found.push(Problem::new("previous", "a second attempt says how the first one ended"));
+            found.push(Problem::new("previous", "a second attempt must say how the first one ended"));
         }
         let wanted = super::results::schema_of(&self.agent_type.role());
         if wanted != Some(self.result_schema.as_str()) {
@@ -155,7 +155,7 @@ impl TaskContract {
     }
 }
 
-/// What the rules between the fields of a slice look at: the same for a dispatch and for a slice of a plan.
+/// The fields that the rules between them read: the same for a dispatch and for a slice of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Slice<'s> {
     pub agent_type: AgentType,
@@ -166,7 +166,7 @@ pub struct Slice<'s> {
 }
 
 impl Slice<'_> {
-    /// What the task of such a slice produces.
+    /// The kind of the task for such a slice.
     pub fn kind(&self) -> Kind {
         match (self.agent_type, self.slice_kind) {
             (AgentType::CoderSpark | AgentType::CoderCodex, _) | (_, SliceKind::Merge) => Kind::Code,
@@ -175,7 +175,8 @@ impl Slice<'_> {
     }
 }
 
-/// Every rule between the fields that a slice breaks: who takes what, how long, and which paths. One place decides it.
+/// Every broken rule between the fields: which agent takes what, how long, and which paths. This is the only place that
+/// decides it.
 pub fn cross_rules(slice: &Slice<'_>) -> Vec<Problem> {
     let shape = SliceShape {
         role: &slice.agent_type.role(),
@@ -209,7 +210,7 @@ pub fn cross_rules(slice: &Slice<'_>) -> Vec<Problem> {
     found
 }
 
-/// Whether everything that `inner` names lies inside `outer`: the same pattern, or below a directory.
+/// Whether `outer` contains every path of `inner`: the same pattern, or a directory above it.
 pub fn covers(outer: &PathPattern, inner: &PathPattern) -> bool {
     let (outer, inner) = (outer.as_str(), inner.as_str());
     outer == inner

@@ -1,19 +1,19 @@
-//! The retry ladder: what follows when an agent's answer is invalid, its time is over, or it crashes.
+//! The retry ladder: the next step after an invalid answer, a passed time limit or a crash.
 
 use crate::board::result::{EndCause, MOST_DISPATCHES};
 
-/// What is done next.
+/// The next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rung {
     /// The same session is asked for raw JSON, with the errors.
     Resume,
-    /// A fresh session gets the same dispatch, with what was learnt.
+    /// A new session gets the same dispatch, with the evidence.
     Redispatch,
     /// A planner or a person decides.
     Block,
 }
 
-/// The next step after a session ended like this. `attempt` counts the dispatches from one, `asked` how often this one's
+/// The next step after a session ended this way. `attempt` counts the dispatches from one, `asked` how often the
 /// session was resumed because of its output.
 pub fn next_rung(cause: EndCause, attempt: u32, asked: u32, can_resume: bool) -> Rung {
     if cause == EndCause::BadOutput && asked == 0 && can_resume {

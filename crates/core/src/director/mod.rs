@@ -1,4 +1,5 @@
-//! THE DIRECTOR'S PLAYBOOK: what is sent to an agent for a slice, what it answers, and what follows from a bad answer. Pure.
+//! The director's playbook: the message to an agent for a slice, its answer, and the step after an invalid answer.
+//! Pure.
 
 pub mod dispatch;
 pub mod ladder;

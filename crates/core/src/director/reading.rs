@@ -1,4 +1,4 @@
-//! Whether an agent's answer is exactly one value of its schema, and which fields are wrong.
+//! Checks that an agent's answer is exactly one value of its schema, and names the wrong fields.
 
 use std::fmt;
 
@@ -12,15 +12,15 @@ use crate::board::{Role, TaskId};
 use crate::text::clipped;
 use crate::wire::{Limits, read_foreign};
 
-/// The largest result that is read.
+/// The largest accepted result.
 pub const LARGEST_RESULT: usize = 512 * 1024;
-/// How deep it may nest.
+/// The deepest nesting of a result.
 const DEEPEST_RESULT: usize = 24;
 
-/// What is wrong with a value, and in which field.
+/// A problem of a value, and its field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The way to the field, such as `evidence[2].exit`; `(message)` for the text as a whole.
+    /// The path of the field, such as `evidence[2].exit`; `(message)` for the text as a whole.
     pub field: String,
     pub why: String,
 }
@@ -45,7 +45,7 @@ pub fn listed(problems: &[Problem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// BLAKE3 over these bytes, as a task names its result.
+/// BLAKE3 of these bytes, as a task names its result.
 pub fn digest(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
@@ -57,18 +57,18 @@ pub fn is_scenario(text: &str) -> bool {
     text.strip_prefix("scenario-").is_some_and(digits)
 }
 
-/// Whose result is awaited.
+/// The expected result.
 #[derive(Debug, Clone)]
 pub struct Expected<'e> {
     pub role: &'e Role,
     pub slice_id: &'e TaskId,
-    /// The scenario of the slice; nothing where it is not known.
+    /// The scenario of the slice, if known.
     pub ssot_id: Option<&'e str>,
-    /// It is the plan of a workstream, or a merge slice.
+    /// Whether it is the plan of a workstream, or a merge slice.
     pub shape: Shape,
 }
 
-/// What a supervisor's result has to hold.
+/// What a supervisor's result must contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     Plan,
@@ -88,8 +88,7 @@ impl Shape {
     }
 }
 
-/// The result that `bytes` are, if they are exactly one JSON value of the schema of this slice; otherwise everything that is
-/// wrong with them.
+/// The result in `bytes`, if they are exactly one JSON value of the schema of this slice; otherwise all problems.
 pub fn read_result(bytes: &[u8], expected: &Expected<'_>) -> Result<SliceResult, Vec<Problem>> {
     let whole = |why: String| vec![Problem::new(WHOLE, why)];
     if bytes.len() > LARGEST_RESULT {
@@ -102,7 +101,7 @@ pub fn read_result(bytes: &[u8], expected: &Expected<'_>) -> Result<SliceResult,
         "operator" => SliceResult::Operator(typed(bytes)?),
         "auditor" => SliceResult::Audit(typed(bytes)?),
         _ if expected.role.codes() => SliceResult::Coder(typed(bytes)?),
-        other => return Err(whole(format!("the role {other} answers with no JSON"))),
+        other => return Err(whole(format!("the role {other} does not answer with JSON"))),
     };
     let problems = problems_of(&result, expected);
     if problems.is_empty() { Ok(result) } else { Err(problems) }
@@ -117,21 +116,21 @@ fn typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Vec<Problem>> {
     })
 }
 
-/// The field that a message such as "missing field `x`" is about.
+/// The field of a message such as "missing field `x`".
 fn quoted_field(message: &str) -> Option<String> {
     let about = ["missing field `", "unknown field `"];
     let rest = about.iter().find_map(|start| message.strip_prefix(start))?;
     rest.split('`').next().map(str::to_owned)
 }
 
-/// Refuses everything but one JSON object and white space around it, and says what it is instead.
+/// Refuses everything except one JSON object with white space around it, and says what it is instead.
 fn exactly_one_value(text: &str) -> Result<(), String> {
     let text = text.trim();
     if text.is_empty() {
         return Err("it is empty; expected one JSON object".to_owned());
     }
     if text.starts_with("```") || text.starts_with("~~~") {
-        return Err("it stands in a code fence; expected one JSON object and nothing else".to_owned());
+        return Err("it is in a code fence; expected one JSON object and nothing else".to_owned());
     }
     if !text.starts_with('{') {
         let begin = clipped(text.lines().next().unwrap_or_default(), 40);
@@ -143,7 +142,7 @@ fn exactly_one_value(text: &str) -> Result<(), String> {
         Some(Err(error)) if error.is_eof() => {
             return Err(format!("it ends before the JSON object does: {error}"));
         }
-        Some(Err(error)) => return Err(format!("it is no JSON: {error}")),
+        Some(Err(error)) => return Err(format!("it is not JSON: {error}")),
         None => return Err("it is empty; expected one JSON object".to_owned()),
     }
     let rest = text[values.byte_offset()..].trim();
@@ -160,7 +159,7 @@ fn problems_of(result: &SliceResult, expected: &Expected<'_>) -> Vec<Problem> {
     let mut found = Vec::new();
     let Common { ssot_id, slice_id, status, summary, blocked_reason, .. } = result.common();
     if slice_id != expected.slice_id {
-        let why = format!("is {slice_id}, and this is slice {}", expected.slice_id);
+        let why = format!("is {slice_id}, but this is slice {}", expected.slice_id);
         found.push(Problem::new("slice_id", why));
     }
     match expected.ssot_id {
@@ -184,10 +183,13 @@ fn problems_of(result: &SliceResult, expected: &Expected<'_>) -> Vec<Problem> {
     if let SliceResult::Audit(result) = result {
         use super::results::AuditVerdict;
         if result.verdict == AuditVerdict::NeedsEvidence && result.evidence_requests.is_empty() {
-            found.push(Problem::new("evidence_requests", "names what is asked for with NEEDS_EVIDENCE"));
+            found.push(Problem::new(
+                "evidence_requests",
+                "must name the requested evidence for NEEDS_EVIDENCE",
+            ));
         }
         if result.verdict == AuditVerdict::Block && result.findings.is_empty() {
-            found.push(Problem::new("findings", "names what speaks against it with BLOCK"));
+            found.push(Problem::new("findings", "must name the reason for BLOCK"));
         }
     }
     found
@@ -198,9 +200,9 @@ fn supervisor_problems(result: &SupervisorResult, shape: Shape) -> Vec<Problem> 
     let complete = result.status == ResultStatus::Complete;
     match (&result.dispatch_plan, shape) {
         (None, Shape::Plan) if complete => {
-            found.push(Problem::new("dispatch_plan", "a plan that is complete has one"));
+            found.push(Problem::new("dispatch_plan", "a complete plan must have one"));
         }
-        (Some(_), Shape::Merge) => found.push(Problem::new("dispatch_plan", "a merge slice has none")),
+        (Some(_), Shape::Merge) => found.push(Problem::new("dispatch_plan", "a merge slice must have none")),
         _ => {}
     }
     if shape == Shape::Merge && complete && result.checks.is_empty() {

@@ -1,4 +1,4 @@
-//! What agents answer with: one value of a schema for each role.
+//! The answers of agents: one schema for each role.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ macro_rules! result {
         record! {
             $(#[$about])*
             pub struct $name {
-                /// Which schema this is.
+                /// The name of the schema.
                 pub schema: $marker,
                 /// As in the dispatch.
                 pub ssot_id: String,
@@ -33,11 +33,11 @@ macro_rules! result {
                 pub slice_id: TaskId,
                 /// How the slice ended.
                 pub status: ResultStatus,
-                /// What came of it, in a sentence or two.
+                /// The result, in one or two sentences.
                 pub summary: String,
                 /// Required if the status is blocked.
                 pub blocked_reason: Option<String>,
-                /// What shows it.
+                /// The evidence.
                 pub evidence: Vec<EvidenceItem>,
                 $($fields)*
             }
@@ -60,7 +60,7 @@ macro_rules! result {
     };
 }
 
-/// What every result says.
+/// The fields that every result has.
 #[derive(Debug, Clone, Copy)]
 pub struct Common<'r> {
     pub ssot_id: &'r str,
@@ -72,19 +72,19 @@ pub struct Common<'r> {
 }
 
 result! {
-    /// A supervisor's answer: the plan of its workstream, or what came of its merge slice.
+    /// A supervisor's answer: the plan of its workstream, or the result of its merge slice.
     SupervisorResult, SupervisorSchema = "worker-result.supervisor/1" {
         /// The slices of the workstream; absent for a merge slice.
         pub dispatch_plan: Option<DispatchPlan>,
-        /// What a merge slice changed.
+        /// The files that a merge slice changed.
         pub files_changed: Vec<String>,
-        /// What a merge slice ran to show that the whole works.
+        /// The checks of a merge slice for the whole workstream.
         pub checks: Vec<Check>,
     }
 }
 
 result! {
-    /// An operator's answer: what it ran, found and measured.
+    /// An operator's answer: its commands, findings and measurements.
     OperatorResult, OperatorSchema = "worker-result.operator/1" {
         pub commands: Vec<CommandRun>,
         pub findings: Vec<String>,
@@ -96,10 +96,10 @@ result! {
 }
 
 result! {
-    /// A coder's answer. It is evidence; what was submitted on the board is what counts.
+    /// A coder's answer. It is evidence; only the submission on the board counts.
     CoderResult, CoderSchema = "worker-result.coder/1" {
         pub files_changed: Vec<String>,
-        /// The commit it submitted.
+        /// The submitted commit.
         pub commit: Option<String>,
         pub checks: Vec<Check>,
         pub follow_ups: Vec<String>,
@@ -111,9 +111,9 @@ result! {
     AuditResult, AuditSchema = "review-result.auditor/1" {
         pub verdict: AuditVerdict,
         pub findings: Vec<String>,
-        /// What a verdict of NEEDS_EVIDENCE asks operators for.
+        /// The evidence that a verdict of NEEDS_EVIDENCE requests from operators.
         pub evidence_requests: Vec<String>,
-        /// What could still go wrong.
+        /// The remaining risk.
         pub residual_risk: Option<String>,
     }
 }
@@ -126,14 +126,14 @@ record! {
         pub seconds: Option<f64>,
     }
 
-    /// Something that was checked, and how.
+    /// One check and how it was made.
     pub struct Check {
         pub cmd: String,
         pub exit: i32,
         pub summary: Option<String>,
     }
 
-    /// How a supervisor divides its workstream.
+    /// A supervisor's plan of its workstream.
     pub struct DispatchPlan {
         pub workstream: WorkstreamId,
         pub timebox_minutes: u32,
@@ -181,7 +181,7 @@ impl SliceResult {
     }
 }
 
-/// The schema of the results of a role; none for roles that answer with no JSON.
+/// The schema of a role's results; none for roles that do not answer with JSON.
 pub fn schema_of(role: &Role) -> Option<&'static str> {
     Some(match role.as_str() {
         "supervisor" => SupervisorResult::SCHEMA,

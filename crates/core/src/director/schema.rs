@@ -25,7 +25,7 @@ pub fn schema(name: &str) -> Option<Value> {
     Some(blocked_says_why(schema))
 }
 
-/// An agent that is blocked says why: a rule that the types cannot express.
+/// An agent that is blocked must say why: the types cannot express this rule.
 fn blocked_says_why(mut schema: Value) -> Value {
     if let Some(map) = schema.as_object_mut() {
         map.insert("if".to_owned(), json!({ "properties": { "status": { "const": "blocked" } } }));
@@ -37,7 +37,7 @@ fn blocked_says_why(mut schema: Value) -> Value {
     schema
 }
 
-/// The name of the schema that a result follows, such as `worker-result-operator` for `worker-result.operator/1`.
+/// The name of a result's schema, such as `worker-result-operator` for `worker-result.operator/1`.
 pub fn name_of(schema: &str) -> String {
     schema.split('/').next().unwrap_or_default().replace('.', "-")
 }

@@ -14,7 +14,7 @@ use crate::board::{Board, PathPattern, Role, TaskId};
 
 const LONGEST_TITLE: usize = 120;
 
-/// The tasks that this plan asks for, in its order, the merge slice last; or everything that is wrong with it.
+/// The tasks of this plan, in its order, the merge slice last; or all problems of the plan.
 pub fn tasks_of(
     board: &Board,
     stream: &Workstream,
@@ -46,7 +46,7 @@ fn of_plan(stream: &Workstream, plan: &DispatchPlan) -> Vec<Problem> {
     let mut wrong =
         |field: &str, why: String| found.push(Problem::new(format!("dispatch_plan.{field}"), why));
     if !stream.is(&plan.workstream) {
-        wrong("workstream", format!("is {}, and this is the plan of {}", plan.workstream, stream.id));
+        wrong("workstream", format!("is {}, but this is the plan of {}", plan.workstream, stream.id));
     }
     if plan.slices.is_empty() {
         wrong("slices", "names no slice".to_owned());
@@ -67,7 +67,7 @@ fn of_plan(stream: &Workstream, plan: &DispatchPlan) -> Vec<Problem> {
     found
 }
 
-/// Only operators and coders work for a plan; liza adds the merge slice itself.
+/// Only operators and coders work for a plan; liza adds the merge slice.
 fn of_slice(
     board: &Board,
     ids: &BTreeMap<TaskId, TaskId>,
@@ -78,13 +78,13 @@ fn of_slice(
     let mut wrong = |field: &str, why: String| found.push(Problem::new(format!("{place}.{field}"), why));
     if matches!(slice.agent_type, AgentType::Supervisor | AgentType::Auditor) {
         let who = slice.agent_type.as_str();
-        wrong("agent_type", format!("a plan has slices for operators and coders, not for {who}"));
+        wrong("agent_type", format!("a plan may have slices for operators and coders, not for {who}"));
     }
     if matches!(slice.slice_kind, SliceKind::Merge | SliceKind::Review) {
         let kind = slice.slice_kind.as_str();
         wrong(
             "slice_kind",
-            format!("a plan has probe and work slices, no {kind}: liza adds the merge slice itself"),
+            format!("a plan may have probe and work slices, not {kind}: liza adds the merge slice"),
         );
     }
     for other in &slice.depends_on {
@@ -95,7 +95,7 @@ fn of_slice(
     found
 }
 
-/// The id each slice has on the board: its own, or with the stream's name before it where that is taken.
+/// The board id of each slice: its own, or with the workstream's name before it if that is taken.
 fn ids_of(board: &Board, stream: &Workstream, plan: &DispatchPlan) -> BTreeMap<TaskId, TaskId> {
     let id_of = |slice: &PlannedSlice| {
         let own = &slice.slice_id;
@@ -105,7 +105,7 @@ fn ids_of(board: &Board, stream: &Workstream, plan: &DispatchPlan) -> BTreeMap<T
     plan.slices.iter().map(|slice| (slice.slice_id.clone(), id_of(slice))).collect()
 }
 
-/// What the streams that this one depends on end with.
+/// The last tasks of the workstreams that this one depends on.
 fn finished_first(board: &Board, stream: &Workstream) -> Vec<TaskId> {
     let of_stream = |other: &Workstream| {
         let merge = merge_id(&other.id).ok().filter(|merge| other.slices.contains(merge));
@@ -157,9 +157,9 @@ fn task_of(
 fn merge_task(stream: &Workstream, plan: &DispatchPlan, id: TaskId, slices: &[NewTask]) -> NewTask {
     let notes = plan.ordering_notes.as_deref().map_or(String::new(), |notes| format!("\nNotes: {notes}"));
     NewTask {
-        title: title(&format!("Bring the workstream {} together: {}", stream.id, stream.goal)),
+        title: title(&format!("Merge the workstream {}: {}", stream.id, stream.goal)),
         description: format!(
-            "Every slice of {} is merged. Resolve what does not fit, and run the checks of the whole. If nothing is left to change, submit the \
+            "Every slice of {} is merged. Resolve conflicts between the slices, and run the checks of the whole workstream. If nothing is left to change, submit the \
              result with its checks: `liza task submit {id} --result FILE`.{notes}",
             stream.id
         ),
@@ -265,7 +265,7 @@ mod tests {
         );
         assert_eq!(tasks[2].depends_on, [id("look"), id("b-taken")]);
         assert_eq!((tasks[2].slice_kind, tasks[2].timebox_minutes), (Some(SliceKind::Merge), Some(20)));
-        // Nothing to bring together.
+        // Nothing to merge.
         let alone = DispatchPlan { nothing_to_integrate: true, ..asked };
         assert_eq!(tasks_of(&bench.board, &stream("b", &[]), &alone).expect("a plan").len(), 2);
         assert_eq!(

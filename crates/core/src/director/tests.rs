@@ -1,4 +1,4 @@
-//! What agents answer, good and bad, and what a dispatch may say.
+//! Valid and invalid answers of agents, and dispatches.
 
 use super::reading::{Expected, Problem, Shape, read_result};
 use super::*;

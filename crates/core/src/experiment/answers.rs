@@ -1,4 +1,4 @@
-//! What an agent's answer says: the sections of a plan, the verdict of a review.
+//! Reads an agent's answer: the sections of a plan, the verdict of a review.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ impl Verdict {
     }
 }
 
-/// The lines of a text that stand in no code fence.
+/// The lines of a text outside code fences.
 fn unfenced(text: &str) -> impl Iterator<Item = &str> {
     let mut fence: Option<&str> = None;
     text.lines().filter(move |line| {
@@ -40,8 +40,8 @@ fn unfenced(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The last line that is nothing but `VERDICT: APPROVE` or `VERDICT: REJECT`, outside of code fences: a verdict that is
-/// quoted in a diff, or spoken of in a sentence, is none.
+/// The last line that is exactly `VERDICT: APPROVE` or `VERDICT: REJECT`, outside code fences: a verdict in a diff or
+/// in a sentence does not count.
 pub fn verdict(text: &str) -> Option<Verdict> {
     let of_line = |line: &str| match line.trim().trim_matches(['*', '_']).trim() {
         "VERDICT: APPROVE" => Some(Verdict::Approve),
@@ -51,7 +51,7 @@ pub fn verdict(text: &str) -> Option<Verdict> {
     unfenced(text).filter_map(of_line).last()
 }
 
-/// Which of the sections PLAN and RISKS a plan lacks; a heading with nothing below it counts for nothing.
+/// Which of the sections PLAN and RISKS are missing; a heading without text does not count.
 pub fn missing_sections(text: &str) -> Vec<&'static str> {
     let mut found = [("PLAN", false), ("RISKS", false)];
     let mut open: Option<usize> = None;

@@ -1,4 +1,5 @@
-//! The names of the files that a run writes. The document that describes the flow defines them; no other source file does.
+//! The names of the files that a run writes. The document that describes the flow defines them; only this source file
+//! repeats them.
 
 pub const IDEA: &str = "idea.md";
 pub const PLANNER_PROMPT: &str = "planner_prompt.txt";

@@ -1,8 +1,8 @@
-//! Charts as SVG, written by hand: readable in print and without colour.
+//! Charts as SVG: readable in print and without colour.
 
 use std::fmt::Write as _;
 
-/// Text that may stand in HTML and SVG, also in an attribute.
+/// Escapes text for HTML and SVG, attributes included.
 pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -23,7 +23,7 @@ pub fn escaped(text: &str) -> String {
 pub struct Bar {
     pub label: String,
     pub value: f64,
-    /// What is written at its end.
+    /// The text at its end.
     pub note: String,
     pub link: Option<String>,
     /// Drawn hatched, so that it differs without colour.
@@ -34,9 +34,9 @@ const WIDTH: f64 = 900.0;
 const ROW: f64 = 26.0;
 const LABELS: f64 = 250.0;
 const NOTES: f64 = 145.0;
-/// As many characters of a label have room.
+/// How many characters of a label fit.
 const LABEL: usize = 36;
-/// With more points there is no room for their names, and only numbers stand below them.
+/// With more points, only numbers are below them.
 const MOST_NAMES: usize = 7;
 const MOST_NUMBERS: usize = 25;
 
@@ -49,12 +49,12 @@ fn open(height: f64, title: &str) -> String {
 
 const CLOSE: &str = "</svg></div>\n";
 
-/// Horizontal bars around zero, or from it where none is negative.
+/// Horizontal bars around zero, or from zero if no value is negative.
 pub fn bars(title: &str, bars: &[Bar]) -> String {
     let least = bars.iter().map(|bar| bar.value).fold(0.0, f64::min);
     let most = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
     let span = if most > least { most - least } else { 1.0 };
-    // What is written beside a bar to the left needs room there.
+    // The text beside a bar to the left needs space.
     let left = if least < 0.0 { LABELS + NOTES } else { LABELS };
     let room = WIDTH - left - NOTES;
     let at = |value: f64| left + (value - least) / span * room;
@@ -93,7 +93,7 @@ pub struct Point {
     pub link: Option<String>,
 }
 
-/// Points from left to right, a line for the baseline, and steps for the best so far.
+/// Points from left to right, a line for the baseline, and steps for the best value so far.
 pub fn course(title: &str, points: &[Point], baseline: Option<f64>, higher_is_better: bool) -> String {
     const HEIGHT: f64 = 260.0;
     const LEFT: f64 = 70.0;

@@ -23,7 +23,8 @@ a{color:var(--link)}svg a text{fill:var(--link)}@media print{a,svg a text{color:
 /// The pattern for bars that stand out without colour.
 const HATCH: &str = "<svg width=\"0\" height=\"0\" style=\"position:absolute;min-width:0;width:0\" aria-hidden=\"true\"><defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" class=\"ground\"/><line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\" class=\"stripe\"/></pattern></defs></svg>\n";
 
-/// One page with everything in it. `home` leads from the page to the directory of all runs, and ends with a slash.
+/// One page with everything in it. `home` is the relative path from the page to the directory of all runs, with a slash
+/// at the end.
 pub fn page(report: &Report, home: &str) -> String {
     let link = |row_id: &str| format!("{home}{row_id}/");
     let mut text = format!(
@@ -106,13 +107,13 @@ fn headline(report: &Report) -> String {
     }
 }
 
-/// So much of an idea's title stands below its id.
+/// How much of an idea's title is shown below its id.
 const LONGEST_TITLE: usize = 72;
 
-/// In a narrow window these are not shown.
+/// Columns that are hidden in a narrow window.
 const MORE: [&str; 4] = ["rounds", "tests", "baseline", "tokens"];
 
-/// What stands in which column, and whether it is a number.
+/// The columns, and whether they are numbers.
 const COLUMNS: [(&str, bool); 11] = [
     ("rank", true),
     ("idea", false),
@@ -184,7 +185,7 @@ fn funnel(report: &Report) -> Vec<Bar> {
     steps.into_iter().map(bar).collect()
 }
 
-/// A span of time, the longer the coarser.
+/// A span of time; longer spans are less precise.
 fn took(seconds: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "no run takes so long")]
     let whole = seconds as i64;

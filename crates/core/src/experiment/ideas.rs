@@ -1,4 +1,4 @@
-//! From files of ideas to single ones.
+//! Splits files of ideas.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ const LONGEST_SLUG: usize = 40;
 /// One idea, to be tried in one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idea {
-    /// Names it on the command line and in run ids.
+    /// Its name on the command line and in run ids.
     pub id: String,
     pub title: String,
     pub text: String,
 }
 
 impl Idea {
-    /// The whole of a text as one idea; `name` stands in where the text has no words for a title.
+    /// A whole text as one idea; `name` is used if the text has no title.
     pub fn whole(name: &str, text: &str) -> Option<Self> {
         let text = text.trim();
         if text.is_empty() {
@@ -31,8 +31,8 @@ impl Idea {
     }
 }
 
-/// The ideas of one file: one per `##` heading, else one per piece between lines of `---`, else the whole. What stands
-/// above the first heading introduces the file and is no idea. Lines in code fences divide nothing.
+/// The ideas of one file: one per `##` heading, else one per part between lines of `---`, else the whole. Text above
+/// the first heading introduces the file and is no idea. Lines in code fences do not split.
 pub fn split(name: &str, text: &str) -> Vec<Idea> {
     let by_heading = pieces(text, |line| line.starts_with("## "), true);
     let texts = if by_heading.len() > 1 {
@@ -43,7 +43,7 @@ pub fn split(name: &str, text: &str) -> Vec<Idea> {
     texts.iter().filter_map(|text| Idea::whole(name, text)).collect()
 }
 
-/// The text cut before each line that divides; that line is kept at the head of its piece or dropped.
+/// The text split before each dividing line; that line stays at the head of its part or is dropped.
 fn pieces(text: &str, divides: impl Fn(&str) -> bool, kept: bool) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut fence: Option<char> = None;
@@ -70,7 +70,7 @@ fn pieces(text: &str, divides: impl Fn(&str) -> bool, kept: bool) -> Vec<String>
     pieces
 }
 
-/// Gives each idea an id of its own: `name`, `name-2`, `name-3`, …
+/// Makes the ids unique: `name`, `name-2`, `name-3`, …
 pub fn unique(ideas: Vec<Idea>) -> Vec<Idea> {
     let mut taken = BTreeSet::new();
     let named = |mut idea: Idea| {
@@ -85,7 +85,7 @@ pub fn unique(ideas: Vec<Idea>) -> Vec<Idea> {
     ideas.into_iter().map(named).collect()
 }
 
-/// Lower-case letters and digits of a text, with single dashes between, short enough for a directory's name.
+/// Lower-case letters and digits of a text, joined by single dashes, short enough for a directory name.
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars() {

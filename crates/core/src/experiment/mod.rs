@@ -1,5 +1,5 @@
-//! EXPERIMENTS: ideas in, scored changes out. Pure: how ideas are split, what an agent's answer means, what a result is
-//! worth, and how all of it is reported. What touches disk, git and processes is in `flow::experiment`.
+//! Experiments: ideas in, scored changes out. Pure: splitting ideas, reading answers, scoring results and reporting.
+//! Disk, git and processes are in `flow::experiment`.
 
 mod answers;
 pub mod artifacts;

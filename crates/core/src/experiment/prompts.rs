@@ -1,5 +1,5 @@
-//! The prompt of each agent of an experiment: its instructions, then the material, each piece in a section of its own.
-//! Nothing in the material is expanded or replaced.
+//! The prompt of each agent of an experiment: its instructions, then the material, each piece in its own section. liza
+//! expands and replaces nothing in the material.
 
 use super::Idea;
 use crate::text::fence;
@@ -32,7 +32,7 @@ pub fn planner(text: &str, idea: &Idea, files: &[RepoFile]) -> String {
     prompt
 }
 
-/// The same prompt, once more, after an answer that was no plan.
+/// The same prompt again, after an answer that was no plan.
 pub fn planner_again(prompt: &str, missing: &[&str]) -> String {
     let missing = missing.join(" and ");
     prompt.to_owned()
@@ -48,7 +48,7 @@ pub fn coder(text: &str, idea: &Idea, plan: &str) -> String {
     instructions(text) + &section("Idea", &idea.text) + &section("Plan", plan)
 }
 
-/// What the prompt says to a coder about a rejection; the second part of its prompt from round 2 on.
+/// The feedback of a rejection: the second part of a coder's prompt from round 2 on.
 pub fn feedback(text: &str, review: &str) -> String {
     instructions(text) + &section("Review", review)
 }
@@ -64,7 +64,7 @@ pub fn reviewer(text: &str, idea: &Idea, plan: &str, diff: &str) -> String {
         + &section("Diff", &fence(diff, "diff"))
 }
 
-/// The same prompt, once more, after an answer without a verdict.
+/// The same prompt again, after an answer without a verdict.
 pub fn reviewer_again(prompt: &str) -> String {
     let words = "It had no verdict. End with exactly one line outside of any code block: `VERDICT: APPROVE` or `VERDICT: REJECT`.";
     prompt.to_owned() + &section("Your last answer", words)

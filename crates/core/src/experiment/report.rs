@@ -1,4 +1,4 @@
-//! All runs side by side: the leaderboard, for people and programs.
+//! All runs in a leaderboard, for people and programs.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ words! {
 /// One run on the leaderboard.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// By score; runs without one have none.
+    /// By score; none for runs without a score.
     pub rank: Option<usize>,
     pub run_id: String,
     pub idea: String,
@@ -40,12 +40,12 @@ pub struct Row {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// What counts as better.
+    /// Which direction is better.
     pub better: Better,
     pub column: Option<String>,
-    /// The best first; then those without a score, in the order they were started.
+    /// The best first; then runs without a score, in the order of their starts.
     pub rows: Vec<Row>,
-    /// In the order they were started.
+    /// In the order of their starts.
     #[serde(skip)]
     pub summaries: Vec<Summary>,
 }
@@ -91,7 +91,7 @@ fn row(summary: &Summary) -> Row {
     }
 }
 
-/// A number as people read it: few digits, no exponent where that can be avoided.
+/// A number for people: few digits, no exponent if possible.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     if value == 0.0 {
@@ -104,7 +104,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A part of a hundred, with its sign.
+/// A percentage with its sign.
 pub fn percent(value: f64) -> String {
     if value.abs() < 0.05 { format!("{value:+.2}") } else { format!("{value:+.1}") }
 }
@@ -131,7 +131,7 @@ const HEADINGS: [&str; 11] =
     ["rank", "idea", "status", "rounds", "tests", "score", "baseline", "delta", "delta %", "tokens", "time"];
 
 impl Row {
-    /// What stands in each column of the leaderboard; a dash where there is nothing.
+    /// The cells of the leaderboard; a dash for a missing value.
     pub(super) fn cells(&self) -> [String; 11] {
         let of = |get: fn(&Score) -> Option<f64>| self.score.as_ref().and_then(get);
         [
@@ -189,7 +189,7 @@ impl Report {
         text
     }
 
-    /// Numbers as they are, for programs.
+    /// Full numbers, for programs.
     pub fn csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let written = writer
@@ -211,7 +211,7 @@ impl Report {
             .and_then(|()| self.rows.iter().try_for_each(|row| writer.write_record(row.record())));
         match (written, writer.into_inner()) {
             (Ok(()), Ok(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
-            // Memory takes everything: this cannot happen.
+            // Writing to memory cannot fail.
             _ => String::new(),
         }
     }

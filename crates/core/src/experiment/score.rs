@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::policy::experiment::{Better, Pick, ScoreConfig};
 use crate::text::{list_words, shown_line};
 
-/// More rows are not read: a sweep that writes them has gone wrong.
+/// A sweep that writes more rows is broken: they are not read.
 const MOST_ROWS: usize = 1_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct Score {
     pub baseline: Option<f64>,
     #[serde(default)]
     pub delta: Option<f64>,
-    /// Of the baseline's size; none where that is zero.
+    /// Relative to the baseline; none if the baseline is zero.
     #[serde(default)]
     pub delta_pct: Option<f64>,
     /// Whether it is better than the baseline.
@@ -23,11 +23,11 @@ pub struct Score {
     pub better: Option<bool>,
 }
 
-/// The number that counts in a file of results, or what is wrong with it: a number that is missing is never guessed.
+/// The score in a file of results, or the problem: a missing number is never guessed.
 pub fn picked(csv: &[u8], config: &ScoreConfig) -> Result<f64, String> {
     let column = config.column.as_deref().unwrap_or_default();
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(csv);
-    let headers = reader.byte_headers().map_err(|error| format!("it is no CSV: {error}"))?.clone();
+    let headers = reader.byte_headers().map_err(|error| format!("it is not CSV: {error}"))?.clone();
     let Some(at) = headers.iter().position(|name| name == column.as_bytes()) else {
         let known: Vec<String> = headers
             .iter()
@@ -42,14 +42,14 @@ pub fn picked(csv: &[u8], config: &ScoreConfig) -> Result<f64, String> {
     let (mut rows, mut sum) = (0_u32, 0.0_f64);
     let mut best: Option<f64> = None;
     for record in reader.byte_records() {
-        let record = record.map_err(|error| format!("it is no CSV: {error}"))?;
+        let record = record.map_err(|error| format!("it is not CSV: {error}"))?;
         rows += 1;
         if rows as usize > MOST_ROWS {
             return Err(format!("it has more than {MOST_ROWS} rows"));
         }
         let text = String::from_utf8_lossy(record.get(at).unwrap_or_default()).into_owned();
         let number: f64 = text.parse().map_err(|_| {
-            format!("row {rows} of column `{column}` holds `{}`, which is no number", shown_line(&text))
+            format!("row {rows} of column `{column}` holds `{}`, which is not a number", shown_line(&text))
         })?;
         if !number.is_finite() {
             return Err(format!("row {rows} of column `{column}` holds `{}`", shown_line(&text)));
@@ -68,7 +68,7 @@ pub fn picked(csv: &[u8], config: &ScoreConfig) -> Result<f64, String> {
     }
 }
 
-/// A value beside the baseline.
+/// A value compared with the baseline.
 pub fn compared(value: f64, baseline: Option<f64>, better: Better) -> Score {
     let delta = baseline.map(|baseline| value - baseline);
     let delta_pct = baseline
@@ -107,8 +107,8 @@ mod tests {
         assert_eq!(said(b"s\n"), "it has no row");
         assert_eq!(said(b"s\n1\nNaN\n"), "row 2 of column `s` holds `NaN`");
         assert_eq!(said(b"s\ninf\n"), "row 1 of column `s` holds `inf`");
-        assert!(said(b"s\n\"\"\n").contains("no number"), "{}", said(b"s\n\"\"\n"));
-        assert!(said(b"s,t\n1\n").contains("no CSV"), "a torn row");
+        assert!(said(b"s\n\"\"\n").contains("not a number"), "{}", said(b"s\n\"\"\n"));
+        assert!(said(b"s,t\n1\n").contains("not CSV"), "a torn row");
         assert!(said(b"\xff\xfe\n1\n").contains("no column"));
     }
 

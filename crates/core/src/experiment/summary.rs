@@ -7,9 +7,9 @@ use crate::board::{CommitId, Wall};
 use crate::text::words;
 
 words! {
-    /// How far a run has come, or how it ended.
+    /// The state of a run, or its end.
     pub enum Outcome {
-        /// It is under way, or the process that worked on it is gone.
+        /// The run is in progress, or its process has died.
         Running = "running",
         Scored = "scored",
         Rejected = "rejected",
@@ -25,7 +25,7 @@ words! {
 }
 
 words! {
-    /// What an agent does for a run.
+    /// An agent's part in a run.
     pub enum Step {
         Planner = "planner",
         Coder = "coder",
@@ -34,12 +34,12 @@ words! {
 }
 
 impl Outcome {
-    /// Whether the run is over and was not stopped from outside.
+    /// Whether the run has ended and was not stopped from outside.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Running | Self::Interrupted)
     }
 
-    /// Whether the idea could be judged at all: an error is one of the machine or the settings, and the idea is tried again.
+    /// Whether the idea was judged: an error is one of the machine or the settings, and the idea is tried again.
     pub fn is_judged(self) -> bool {
         self.is_final() && self != Self::Error
     }
@@ -52,10 +52,10 @@ pub struct Summary {
     pub idea: String,
     pub title: String,
     pub status: Outcome,
-    /// The step it is at, or ended at.
+    /// The current or last step.
     pub phase: String,
     pub started: Wall,
-    /// Within that second, so that runs have an order.
+    /// Nanoseconds within that second, so that runs have an order.
     #[serde(default)]
     pub started_nanos: u32,
     #[serde(default)]
@@ -76,15 +76,15 @@ pub struct Summary {
     pub tokens: u64,
     #[serde(default)]
     pub cost: Option<f64>,
-    /// Where the change is kept.
+    /// The ref that keeps the change.
     #[serde(default, rename = "ref")]
     pub kept_as: Option<String>,
     #[serde(default)]
     pub error: Option<String>,
-    /// Remarks that change nothing: a setting that was ignored, files a reviewer changed and that were put back.
+    /// Remarks without effect: an ignored setting, files that a reviewer changed and that were restored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// What each phase took.
+    /// The time and tokens of each phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Used>,
     /// The provider of each agent, as configured.
@@ -96,7 +96,7 @@ pub struct Summary {
 pub struct ReviewEnd {
     pub verdict: Verdict,
     pub round: u32,
-    /// What the reviewer saw; absent in older summaries.
+    /// What the reviewer read; absent in older summaries.
     #[serde(default)]
     pub commit: Option<CommitId>,
 }
@@ -104,12 +104,12 @@ pub struct ReviewEnd {
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
-    /// None where it was stopped or could not be started.
+    /// None if it was stopped or could not be started.
     pub exit_code: Option<i32>,
     pub seconds: f64,
 }
 
-/// What one phase took, all rounds together.
+/// The time and tokens of one phase, over all rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Used {
     pub phase: String,
@@ -118,7 +118,7 @@ pub struct Used {
 }
 
 impl Summary {
-    /// Adds what a step took.
+    /// Adds the time and tokens of a step.
     pub fn use_up(&mut self, phase: &str, seconds: f64, tokens: u64, cost: Option<f64>) {
         self.tokens += tokens;
         if let Some(cost) = cost {

@@ -1,24 +1,23 @@
-//! How much of the new and changed lines the tests reach, and which functions no test calls: by what a coverage report says of
-//! every file.
+//! Coverage of the new and changed lines, and functions that no test calls, by a coverage report.
 
 use std::collections::BTreeMap;
 
-use super::{Ran, Said, lines::number, remember, xml};
+use super::{AdapterResult, FinishedCommand, lines::number, remember, xml};
 use crate::policy::gate::Gate;
 
 /// The lines that are new or changed, as ranges, by the path of their file.
 pub type ChangedLines = BTreeMap<String, Vec<(u64, u64)>>;
 
-/// What a report says line by line, by the names it has for files.
+/// The report line by line, by its names of files.
 #[derive(Debug, Default)]
 pub struct Measured {
     files: BTreeMap<String, BTreeMap<u64, bool>>,
-    /// Functions by name: where each begins, and whether it was called.
+    /// Functions by name: the first line, and whether it was called.
     functions: BTreeMap<String, BTreeMap<String, (u64, bool)>>,
 }
 
 impl Measured {
-    /// Of a report that was found to make sense.
+    /// From a report that was already validated.
     pub fn of(bytes: &[u8]) -> Self {
         let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         if text.trim_ascii_start().starts_with(b"<") {
@@ -90,7 +89,7 @@ impl Measured {
         found
     }
 
-    /// Functions that no test called, of the whole report or of these lines.
+    /// Functions that no test called, in the whole report or in these lines.
     pub fn untested(&self, of: Option<&ChangedLines>) -> Vec<String> {
         let mut names = Vec::new();
         for (file, functions) in &self.functions {
@@ -111,7 +110,7 @@ impl Measured {
     }
 }
 
-/// Reports name files from the root of the disk, of the repository or of a source directory.
+/// Reports name files relative to the root of the disk, of the repository or of a source directory.
 fn is_same_file(reported: &str, path: &str) -> bool {
     let reported = reported.trim_start_matches("./");
     let ends = |long: &str, short: &str| {
@@ -124,10 +123,10 @@ fn within(ranges: &[(u64, u64)], line: u64) -> bool {
     ranges.iter().any(|(first, last)| (*first..=*last).contains(&line))
 }
 
-/// Judges the new and changed lines alone. Lines that the report does not count, such as comments, count for nothing.
-pub fn judge(gate: &Gate, ran: &Ran<'_>, measured: &Measured) -> Said {
+/// Judges only the new and changed lines. Lines that the report does not count, such as comments, do not count.
+pub fn judge(gate: &Gate, ran: &FinishedCommand<'_>, measured: &Measured) -> AdapterResult {
     let Some(changed) = ran.changed else {
-        return Said::could_not_run("liza cannot determine which lines are new or changed here");
+        return AdapterResult::could_not_run("liza cannot determine which lines are new or changed here");
     };
     let (mut found, mut covered) = (0_u64, 0_u64);
     let mut failing = Vec::new();
@@ -135,7 +134,7 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>, measured: &Measured) -> Said {
     let ending = |path: &str| path.rsplit_once('.').map(|(_, ending)| ending.to_owned());
     for (path, ranges) in changed {
         let Some((_, lines)) = measured.files.iter().find(|(file, _)| is_same_file(file, path)) else {
-            // Of a kind that the report does measure: a file that no test loads is not in it.
+            // A file of a kind that the report measures, but without a test that loads it.
             if measured.files.keys().any(|file| ending(file) == ending(path)) {
                 remember(&mut unnamed, &format!("{path} (the report does not name it)"));
             }
@@ -157,7 +156,7 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>, measured: &Measured) -> Said {
     let percent = (found > 0).then(|| covered as f64 * 100.0 / found as f64);
     let reason = match percent {
         _ if ran.exit != 0 => Some(format!("it exited with {}", ran.exit)),
-        // Cut, not rounded: what is below must not look as if it were enough.
+        // Truncated, not rounded: a value below the limit must not look sufficient.
         Some(percent) if percent < least => Some(format!(
             "coverage of new and changed lines is {:.1} % ({covered} of {found}), at least {least} % is required",
             (percent * 10.0).floor() / 10.0
@@ -167,10 +166,16 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>, measured: &Measured) -> Said {
     let failing = if reason.is_none() { Vec::new() } else { failing };
     let mut untested = measured.untested(Some(changed));
     unnamed.iter().for_each(|name| remember(&mut untested, name));
-    Said { total: Some(found), passed: Some(covered), failing, untested, ..Said::unless(reason) }
+    AdapterResult {
+        total: Some(found),
+        passed: Some(covered),
+        failing,
+        untested,
+        ..AdapterResult::unless(reason)
+    }
 }
 
-/// Lines that follow each other, as ranges.
+/// Consecutive lines as ranges.
 fn runs(lines: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     let mut all: Vec<(u64, u64)> = Vec::new();
     for line in lines {
@@ -197,7 +202,7 @@ mod tests {
         files.iter().map(|(path, first, last)| ((*path).to_owned(), vec![(*first, *last)])).collect()
     }
 
-    fn said(report: &str, lines: Option<&ChangedLines>, at_least: Option<f64>) -> Said {
+    fn said(report: &str, lines: Option<&ChangedLines>, at_least: Option<f64>) -> AdapterResult {
         let mut gate = gate(AdapterKind::Coverage);
         gate.of = Some(CoverageOf::Changed);
         gate.at_least = at_least;

@@ -1,16 +1,16 @@
 //! The verdict from counts of tests, for all adapters.
 
-use super::{Ran, Said, remember};
+use super::{AdapterResult, FinishedCommand, remember};
 
 /// Tests that were run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Whether anything was found that counts tests.
+    /// Whether any test counts were found.
     pub found: bool,
     pub passed: u64,
     pub failed: u64,
     pub failing: Vec<String>,
-    /// Some may be missing.
+    /// Some counts may be missing.
     pub incomplete: bool,
 }
 
@@ -25,8 +25,8 @@ impl Counts {
         remember(&mut self.failing, name);
     }
 
-    /// A pass needs all three: the exit code, no failed test, and that tests were run at all.
-    pub fn said(self, ran: &Ran<'_>) -> Said {
+    /// A pass needs all three: exit code 0, no failed test, and at least one test.
+    pub fn result(self, ran: &FinishedCommand<'_>) -> AdapterResult {
         let (exit, failed) = (ran.exit, self.failed);
         let total = self.passed.saturating_add(failed);
         let reason = match (exit, self.found) {
@@ -41,14 +41,14 @@ impl Counts {
             (0, true) if total == 0 => Some("no test was run".to_owned()),
             (_, true) if total == 0 => Some(format!("it exited with {exit}, and no test was run")),
             (0, true) => None,
-            (_, true) => Some(format!("it exited with {exit}, although no test is seen to fail")),
+            (_, true) => Some(format!("it exited with {exit}, although no test failed in its output")),
         };
         let counted = self.found && !self.incomplete;
-        Said {
+        AdapterResult {
             total: counted.then_some(total),
             passed: counted.then_some(self.passed),
             failing: self.failing,
-            ..Said::unless(reason)
+            ..AdapterResult::unless(reason)
         }
     }
 }

@@ -1,11 +1,11 @@
-//! How much of the code the tests reach: lcov or Cobertura, distinguished by their content.
+//! Coverage of lines: lcov or Cobertura, distinguished by their content.
 
 use std::collections::BTreeMap;
 
-use super::{Ran, Said, changed, lines::number, report, unreadable, xml};
+use super::{AdapterResult, FinishedCommand, changed, lines::number, report, unreadable, xml};
 use crate::policy::gate::{CoverageOf, Gate};
 
-pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
+pub fn judge(gate: &Gate, ran: &FinishedCommand<'_>) -> Result<AdapterResult, AdapterResult> {
     let bytes = report(gate, ran)?;
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let read = if text.trim_ascii_start().starts_with(b"<") { cobertura(bytes) } else { lcov(bytes) };
@@ -25,7 +25,7 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
     let reason = match percent {
         _ if ran.exit != 0 => Some(format!("it exited with {}", ran.exit)),
         None => Some("its report names no line of code".to_owned()),
-        // Cut, not rounded: what is below must not look as if it were enough.
+        // Truncated, not rounded: a value below the limit must not look sufficient.
         Some(percent) if percent < least => Some(format!(
             "coverage is {:.1} %, at least {least} % is required",
             (percent * 10.0).floor() / 10.0
@@ -33,7 +33,7 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
         Some(_) => None,
     };
     let (total, passed) = counts.unzip();
-    Ok(Said { total, passed, untested: measured.untested(None), ..Said::unless(reason) })
+    Ok(AdapterResult { total, passed, untested: measured.untested(None), ..AdapterResult::unless(reason) })
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -42,15 +42,15 @@ enum Reached {
         found: u64,
         covered: u64,
     },
-    /// Only the share is known.
+    /// Only the rate is known.
     Rate(f64),
 }
 
-/// By so much a rate may be below the lines it is made of.
+/// How much a rate may differ from its lines.
 const ROUNDING: f64 = 0.01;
 
 impl Reached {
-    /// Nothing where there are no lines.
+    /// None without lines.
     fn share(&self) -> Option<f64> {
         match *self {
             Self::Lines { found, covered } => (found > 0).then(|| covered as f64 / found as f64),
@@ -59,26 +59,26 @@ impl Reached {
     }
 }
 
-/// A file may have several records, one for each test that was run: a line is covered if any of them says so.
+/// A file may have several records, one for each test run: a line is covered if any of them covers it.
 fn lcov(bytes: &[u8]) -> Result<Reached, String> {
     let text = String::from_utf8_lossy(bytes);
     let mut lines: BTreeMap<&str, BTreeMap<u64, bool>> = BTreeMap::new();
-    // For records that count lines without naming them.
+    // For records that count lines without listing them.
     let (mut found, mut covered) = (0_u64, 0_u64);
     let mut file: Option<&str> = None;
     let mut own: (Option<u64>, Option<u64>, BTreeMap<u64, bool>) = (None, None, BTreeMap::new());
-    // By how much records count themselves worse than the lines they name.
+    // How much worse records count than the lines they list.
     let (mut unnamed, mut disowned) = (0_u64, 0_u64);
     for (at, line) in text.lines().enumerate() {
         let wrong = |what: &str| format!("line {}: {what}", at + 1);
         let line = line.trim();
         if let Some(name) = line.strip_prefix("SF:") {
             if file.replace(name).is_some() {
-                return Err(wrong("a record begins inside of another"));
+                return Err(wrong("a record begins inside another"));
             }
             own = (None, None, BTreeMap::new());
         } else if line == "end_of_record" {
-            let Some(_) = file.take() else { return Err(wrong("a record ends that did not begin")) };
+            let Some(_) = file.take() else { return Err(wrong("a record ends without a beginning")) };
             let named = own.2.len() as u64;
             let reached = own.2.values().filter(|hit| **hit).count() as u64;
             match (own.0, own.1) {
@@ -98,7 +98,7 @@ fn lcov(bytes: &[u8]) -> Result<Reached, String> {
             let mut parts = data.split(',');
             let line = parts.next().and_then(number);
             let hits = parts.next();
-            // Some tools count below zero or in powers of ten; only whether it was reached matters.
+            // Some tools count below zero or in powers of ten; only whether a line was reached matters.
             let hit = hits.and_then(|hits| hits.parse::<f64>().ok()).filter(|hits| hits.is_finite());
             let (Some(line), Some(hit)) = (line, hit) else {
                 return Err(wrong("a line is written as `DA:LINE,COUNT`"));
@@ -106,9 +106,9 @@ fn lcov(bytes: &[u8]) -> Result<Reached, String> {
             *lines.entry(file).or_default().entry(line).or_default() |= hit > 0.0;
             *own.2.entry(line).or_default() |= hit > 0.0;
         } else if let Some(count) = line.strip_prefix("LF:") {
-            own.0 = Some(number(count).ok_or_else(|| wrong("`LF` is no number"))?);
+            own.0 = Some(number(count).ok_or_else(|| wrong("`LF` is not a number"))?);
         } else if let Some(count) = line.strip_prefix("LH:") {
-            own.1 = Some(number(count).ok_or_else(|| wrong("`LH` is no number"))?);
+            own.1 = Some(number(count).ok_or_else(|| wrong("`LH` is not a number"))?);
         } else if !line.is_empty() && !line.starts_with('#') && !is_key(line) {
             return Err(wrong("this is neither lcov nor Cobertura"));
         }
@@ -124,7 +124,7 @@ fn lcov(bytes: &[u8]) -> Result<Reached, String> {
     Ok(Reached::Lines { found, covered })
 }
 
-/// Whether a line is one of those keys that say something other than which lines were reached.
+/// Whether a line has one of the keys that are not about covered lines.
 fn is_key(line: &str) -> bool {
     let key = line.split(':').next().unwrap_or_default();
     line.contains(':') && (2..=6).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_uppercase())
@@ -141,7 +141,7 @@ fn cobertura(bytes: &[u8]) -> Result<Reached, String> {
             covered = element.number("lines-covered");
             rate = element.attribute("line-rate").and_then(|rate| rate.trim().parse::<f64>().ok());
         }
-        // Lines of a method stand a second time among those of its class.
+        // Lines of a method are listed again among those of its class.
         if element.name == "line" && above.ends_with(&["class", "lines"]) {
             found += 1;
             hit += u64::from(element.number("hits").is_some_and(|hits| hits > 0));
@@ -159,7 +159,7 @@ fn cobertura(bytes: &[u8]) -> Result<Reached, String> {
     };
     let counted = (found > 0).then_some(Reached::Lines { found, covered: hit });
     let rate = rate.filter(|rate| (0.0..=1.0).contains(rate));
-    // What is declared and what is counted may differ; the worse holds. A rate is rounded.
+    // Declared and counted values may differ; the worse one counts. A rate is rounded.
     let lines = match (declared, counted) {
         (Some(declared), Some(counted)) if counted.share() < declared.share() => Some(counted),
         (Some(declared), _) => Some(declared),
@@ -171,7 +171,7 @@ fn cobertura(bytes: &[u8]) -> Result<Reached, String> {
         }
         (Some(lines), _) => Ok(lines),
         (None, Some(rate)) => Ok(Reached::Rate(rate)),
-        (None, None) => Err("it says nothing of lines".to_owned()),
+        (None, None) => Err("it has no line counts".to_owned()),
     }
 }
 
@@ -278,15 +278,15 @@ mod tests {
     fn invalid_coverage_reports_give_no_result() {
         for (report, why) in [
             ("SF:a\nDA:1,1\n", "it ends in the middle of a record"),
-            ("SF:a\nSF:b\n", "line 2: a record begins inside of another"),
-            ("end_of_record\n", "line 1: a record ends that did not begin"),
+            ("SF:a\nSF:b\n", "line 2: a record begins inside another"),
+            ("end_of_record\n", "line 1: a record ends without a beginning"),
             ("SF:a\nDA:x,1\nend_of_record\n", "line 2: a line is written as `DA:LINE,COUNT`"),
             ("SF:a\nDA:1,NaN\nend_of_record\n", "line 2: a line is written as `DA:LINE,COUNT`"),
             ("SF:a\nLF:1\nLH:2\nend_of_record\n", "line 4: more lines are covered than there are"),
             ("{\"total\": 100}", "line 1: this is neither lcov nor Cobertura"),
-            ("<coverage/>", "it says nothing of lines"),
-            ("<coverage line-rate=\"inf\"/>", "it says nothing of lines"),
-            ("<coverage line-rate=\"7\"/>", "it says nothing of lines"),
+            ("<coverage/>", "it has no line counts"),
+            ("<coverage line-rate=\"inf\"/>", "it has no line counts"),
+            ("<coverage line-rate=\"7\"/>", "it has no line counts"),
             ("<coverage lines-valid=\"1\" lines-covered=\"2\"/>", "more lines are covered than there are"),
             ("<report/>", "its root element is `report`, not `coverage`"),
         ] {

@@ -1,38 +1,37 @@
-//! Findings as JSON: how many, and whether that is few enough.
+//! Findings as JSON: their number, and whether it is allowed.
 
 use serde_json::Value;
 
-use super::{LARGEST_REPORT, Ran, Said, remember, report, without_report};
+use super::{AdapterResult, FinishedCommand, LARGEST_REPORT, remember, report, without_report};
 use crate::policy::gate::Gate;
 use crate::text::{clipped, shown_line};
 use crate::wire::{Limits, read_foreign_value};
 
-pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
+pub fn judge(gate: &Gate, ran: &FinishedCommand<'_>) -> Result<AdapterResult, AdapterResult> {
     let bytes = match gate.report {
         Some(_) => report(gate, ran)?,
         None if ran.cut => {
-            let why = "it prints more than is kept; let it write to a `report` instead";
-            return Err(Said::could_not_run(why));
+            let why = "it prints more than liza keeps; let it write to a `report` instead";
+            return Err(AdapterResult::could_not_run(why));
         }
         None => ran.stdout,
     };
     let found = findings(bytes).map_err(|why| {
         let what = if gate.report.is_some() { "its report" } else { "its standard output" };
-        without_report(ran.exit, &format!("{what} tells no findings: {why}"))
+        without_report(ran.exit, &format!("{what} lists no findings: {why}"))
     })?;
     let most = gate.at_most.unwrap_or(0);
-    // Checkers exit with another code than 0 because of what they found, so the code decides only where they found
-    // nothing.
+    // Checkers exit with another code than 0 because of findings, so the code decides only without findings.
     let reason = if found.count > most {
         let findings = if found.count == 1 { "finding" } else { "findings" };
         Some(format!("{} {findings}, at most {most} allowed", found.count))
     } else if found.count == 0 && ran.exit != 0 {
-        Some(format!("it exited with {}, although it tells no finding", ran.exit))
+        Some(format!("it exited with {}, although it lists no finding", ran.exit))
     } else {
         None
     };
     let failing = if reason.is_none() { Vec::new() } else { found.names };
-    Ok(Said { total: Some(found.count), failing, ..Said::unless(reason) })
+    Ok(AdapterResult { total: Some(found.count), failing, ..AdapterResult::unless(reason) })
 }
 
 struct Findings {
@@ -41,7 +40,7 @@ struct Findings {
 }
 
 fn findings(bytes: &[u8]) -> Result<Findings, String> {
-    // What is not JSON would be taken for YAML, in which almost anything is a text.
+    // Text that is not JSON would be read as YAML, in which almost anything is valid.
     if !bytes.trim_ascii_start().starts_with(b"{") && !bytes.trim_ascii_start().starts_with(b"[") {
         return Err("it is not JSON".to_owned());
     }
@@ -52,7 +51,7 @@ fn findings(bytes: &[u8]) -> Result<Findings, String> {
         value => ["diagnostics", "errors"].iter().filter_map(|key| value.get(key)?.as_array()).collect(),
     };
     let counted = ["count", "errors"].iter().filter_map(|key| value.get(key)?.as_u64());
-    // Where it is said more than once, the greatest counts.
+    // If the count is given more than once, the greatest counts.
     let count = lists.iter().map(|list| list.len() as u64).chain(counted).max();
     let count = count.ok_or("it has none of `diagnostics`, `errors` and `count`")?;
     let mut names = Vec::new();
@@ -62,7 +61,7 @@ fn findings(bytes: &[u8]) -> Result<Findings, String> {
     Ok(Findings { count, names })
 }
 
-/// A finding in words: where it is and what it says, as far as it says so.
+/// A finding in words: its position and message, as far as given.
 fn finding_line(finding: &Value) -> String {
     if let Some(text) = finding.as_str() {
         return text.to_owned();
@@ -122,7 +121,7 @@ mod tests {
         assert_eq!(check(1, None, r#"{"count": 1}"#, Fail, Some(1)), "1 finding, at most 0 allowed");
         assert_eq!(check(1, Some(2), "[1,2,3]", Fail, Some(3)), "3 findings, at most 2 allowed");
         assert_eq!(check(1, Some(3), "[1,2,3]", Pass, Some(3)), "");
-        assert_eq!(check(2, None, "[]", Fail, Some(0)), "it exited with 2, although it tells no finding");
+        assert_eq!(check(2, None, "[]", Fail, Some(0)), "it exited with 2, although it lists no finding");
     }
 
     #[test]
@@ -152,7 +151,7 @@ mod tests {
         }
         assert_eq!(
             check(0, None, "fine", CouldNotRun, None),
-            "its standard output tells no findings: it is not JSON"
+            "its standard output lists no findings: it is not JSON"
         );
         assert_eq!(judged(Diag, Scene { output: "[]", cut: true, ..Scene::default() }).status, CouldNotRun);
     }

@@ -1,9 +1,9 @@
 //! The exit code alone.
 
-use super::{Ran, Said};
+use super::{AdapterResult, FinishedCommand};
 
-pub fn judge(ran: &Ran<'_>) -> Said {
-    Said::unless((ran.exit != 0).then(|| format!("it exited with {}", ran.exit)))
+pub fn judge(ran: &FinishedCommand<'_>) -> AdapterResult {
+    AdapterResult::unless((ran.exit != 0).then(|| format!("it exited with {}", ran.exit)))
 }
 
 #[cfg(test)]

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::{Ran, Said, counts::Counts, lines::lines};
+use super::{AdapterResult, FinishedCommand, counts::Counts, lines::lines};
 use crate::wire::{Limits, read_foreign};
 
-pub fn judge(ran: &Ran<'_>) -> Said {
+pub fn judge(ran: &FinishedCommand<'_>) -> AdapterResult {
     let lines = lines(ran.output);
     let events: Vec<Event> = lines.iter().filter_map(|line| event(line)).collect();
     let mut counts = if events.is_empty() { of_text(&lines) } else { of_events(&events) };
     counts.incomplete = ran.cut;
-    counts.said(ran)
+    counts.result(ran)
 }
 
 /// One line of `-json`.
@@ -29,7 +29,7 @@ struct Event {
 const LONGEST_EVENT: usize = 64 * 1024;
 
 fn event(line: &str) -> Option<Event> {
-    // The words of tests are most of the lines, and say nothing.
+    // Output of tests is most of the lines, and is not needed.
     if !line.starts_with('{') || line.contains("\"Action\":\"output\"") {
         return None;
     }
@@ -47,7 +47,7 @@ fn of_events(events: &[Event]) -> Counts {
                 blamed.insert(&event.package);
                 counts.name(&format!("{} {test}", event.package));
             }
-            // Its tests could not even be built or did not come to their end.
+            // The tests of the package did not build or did not finish.
             ("fail", None) if !blamed.contains(event.package.as_str()) => {
                 counts.add(0, 1);
                 counts.name(&event.package);
@@ -58,7 +58,7 @@ fn of_events(events: &[Event]) -> Counts {
     counts
 }
 
-/// What one line of text says.
+/// The meaning of one line of text.
 enum Line<'l> {
     Passed,
     Failed(&'l str),
@@ -69,7 +69,7 @@ enum Line<'l> {
 fn of_text(lines: &[String]) -> Counts {
     let said: Vec<Line<'_>> = lines.iter().filter_map(|line| read(line)).collect();
     let mut counts = Counts { found: !said.is_empty(), ..Counts::default() };
-    // Without `-v` only failed tests are named: then packages are what can be counted.
+    // Without `-v` only failed tests are named: then packages are counted.
     let verbose = said.iter().any(|line| matches!(line, Line::Passed));
     let mut blame = false;
     for line in &said {
@@ -122,7 +122,7 @@ fn read(line: &str) -> Option<Line<'_>> {
     }
 }
 
-/// Of `TestOne/with_a_name (0.01s)`.
+/// The name in `TestOne/with_a_name (0.01s)`.
 fn test_name(text: &str) -> Option<&str> {
     let (name, time) = text.rsplit_once(" (")?;
     time.ends_with("s)").then_some(name)
@@ -201,7 +201,7 @@ mod tests {
             "no test result was found in the output",
             &[],
         );
-        let said = "it exited with 2, although no test is seen to fail";
+        let said = "it exited with 2, although no test failed in its output";
         check(2, "ok  \ta\t0.1s\n", Fail, Some((1, 1)), said, &[]);
         check(
             0,

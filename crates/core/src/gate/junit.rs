@@ -1,12 +1,12 @@
 //! A JUnit report, as most test runners can write one.
 
 use super::xml::{self, Element};
-use super::{Ran, Said, counts::Counts, report, unreadable};
+use super::{AdapterResult, FinishedCommand, counts::Counts, report, unreadable};
 use crate::policy::gate::Gate;
 
-pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
+pub fn judge(gate: &Gate, ran: &FinishedCommand<'_>) -> Result<AdapterResult, AdapterResult> {
     let counts = read(report(gate, ran)?).map_err(|why| unreadable(gate, ran, &why))?;
-    Ok(counts.said(ran))
+    Ok(counts.result(ran))
 }
 
 /// A test case, as far as it was read.
@@ -20,9 +20,9 @@ struct Case {
 struct Reading {
     counts: Counts,
     case: Option<Case>,
-    /// What the outermost suites say of themselves: a suite that broke down has no case to show for it.
+    /// The declared failures of the outermost suites: a suite that crashed has no case for them.
     declared_failed: u64,
-    /// How many they say were run.
+    /// The declared number of tests.
     declared_run: u64,
     declared_at: Option<usize>,
     skipped: u64,
@@ -39,7 +39,7 @@ fn read(bytes: &[u8]) -> Result<Counts, String> {
     if !matches!(root, Some("testsuites" | "testsuite")) {
         return Err(format!("its root element is `{}`, not `testsuites`", root.unwrap_or_default()));
     }
-    // Of what is declared and what is counted the worse holds: a test without a case says nothing good.
+    // The worse of declared and counted results counts: a test without a case is no pass.
     let missing = reading.declared_failed.saturating_sub(reading.counts.failed);
     reading.counts.add(0, missing);
     let counted = reading.counts.passed.saturating_add(reading.counts.failed).saturating_add(reading.skipped);
@@ -57,7 +57,7 @@ impl Reading {
                 let class = element.attribute("classname").filter(|class| !class.is_empty());
                 let name = class.map_or(name.clone(), |class| format!("{class}::{name}"));
                 let mut case = Case { name, failed: false, skipped: false };
-                // Some say it by a word instead of an element below.
+                // Some reports use an attribute instead of a child element.
                 for word in ["status", "result"].iter().filter_map(|key| element.attribute(key)) {
                     let word = word.trim().to_ascii_lowercase();
                     case.failed |= matches!(
@@ -201,7 +201,7 @@ mod tests {
             r#"<testsuite><testcase/></testsuite>"#,
             Fail,
             Some((1, 1)),
-            "it exited with 3, although no test is seen to fail",
+            "it exited with 3, although no test failed in its output",
         );
     }
 
@@ -219,9 +219,9 @@ mod tests {
         );
         for (report, why) in [
             ("", "it has no element"),
-            ("<testsuites><testsuite>", "it ends inside of `testsuite`"),
+            ("<testsuites><testsuite>", "it ends inside `testsuite`"),
             ("<html></html>", "its root element is `html`, not `testsuites`"),
-            ("<!DOCTYPE x [ ]><testsuites/>", "it declares a document type of its own"),
+            ("<!DOCTYPE x [ ]><testsuites/>", "it declares its own document type"),
         ] {
             check(0, report, CouldNotRun, None, &format!("its report `report.out` cannot be read: {why}"));
         }

@@ -1,6 +1,6 @@
-//! Output of a program as lines of plain text, whatever it did to a terminal.
+//! Splits a program's output into lines of plain text, without terminal sequences.
 
-/// The lines, without colours and other escape sequences. What a program wrote over on the same line are lines too.
+/// The lines, without colours and other escape sequences. Overwritten text on the same line counts as lines too.
 pub fn lines(output: &[u8]) -> Vec<String> {
     plain(&String::from_utf8_lossy(output)).split(['\n', '\r']).map(str::to_owned).collect()
 }
@@ -23,7 +23,7 @@ fn plain(text: &str) -> String {
                     }
                 }
             }
-            // A title or a link, up to its end mark; one without an end does not eat the rest of the output.
+            // A title or a link, up to its end mark; one without an end does not hide the rest of the output.
             Some(']') => {
                 while chars.next_if(|c| !matches!(c, '\u{7}' | '\u{1b}' | '\n' | '\r')).is_some() {}
                 if chars.next_if_eq(&'\u{1b}').is_some() {

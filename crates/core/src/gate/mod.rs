@@ -1,4 +1,4 @@
-//! GATE ADAPTERS: they read the output of a check. Pure: from bytes to a result.
+//! Gate adapters: they read the output of a check. Pure: from bytes to a result.
 
 pub mod changed;
 mod counts;
@@ -20,41 +20,41 @@ use crate::board::gates::GateStatus;
 use crate::policy::gate::{AdapterKind, Gate};
 use crate::text::{clipped, shown_line};
 
-/// How a command ended. Commands that could not run never come here.
+/// The end of a command. Commands that could not run never come here.
 #[derive(Debug, Clone, Copy)]
-pub struct Ran<'a> {
+pub struct FinishedCommand<'a> {
     pub exit: i32,
-    /// Both outputs as they came; the middle of a long one is cut out.
+    /// Both outputs in order; the middle of a long one is cut.
     pub output: &'a [u8],
-    /// Its standard output alone, cut the same way.
+    /// Only its standard output, cut the same way.
     pub stdout: &'a [u8],
-    /// Whether something was cut out of these.
+    /// Whether these were cut.
     pub cut: bool,
-    /// The content of the file that `report` names; none if it was not written by this run.
+    /// The content of the file that `report` names; none if this run did not write it.
     pub report: Option<&'a [u8]>,
-    /// The hash that is expected, if any is.
+    /// The expected hash, if there is one.
     pub expected: Option<&'a str>,
-    /// The lines that are new or changed, for a gate that judges those alone.
+    /// The new or changed lines, for a gate that judges only those.
     pub changed: Option<&'a changed::ChangedLines>,
 }
 
 /// The result of an adapter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct AdapterResult {
     pub status: GateStatus,
     pub total: Option<u64>,
     pub passed: Option<u64>,
     pub hash: Option<String>,
-    /// Why it is no pass, in one line.
+    /// Why it is not a pass, in one line.
     pub reason: Option<String>,
     /// The checks that failed, at most twenty.
     pub failing: Vec<String>,
-    /// Functions and files that no test reaches, where that can be known; at most twenty.
+    /// Functions and files that no test reaches, if known; at most twenty.
     pub untested: Vec<String>,
 }
 
-/// Reads the check by the adapter that `liza.yaml` names for it.
-pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Said {
+/// Reads the result with the adapter that `liza.yaml` names.
+pub fn judge(gate: &Gate, ran: &FinishedCommand<'_>) -> AdapterResult {
     let said = match gate.adapter {
         AdapterKind::Exit => Ok(exit::judge(ran)),
         AdapterKind::CargoTest => Ok(rust_tests::cargo_test(ran)),
@@ -69,12 +69,12 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Said {
     said.unwrap_or_else(|said| said)
 }
 
-/// How much of a report is looked at.
+/// The largest report.
 const LARGEST_REPORT: usize = 32 * 1024 * 1024;
 const MOST_NAMES: usize = 20;
 const LONGEST_NAME: usize = 200;
 
-impl Said {
+impl AdapterResult {
     fn new(status: GateStatus) -> Self {
         Self {
             status,
@@ -87,7 +87,7 @@ impl Said {
         }
     }
 
-    /// A pass, if there is no reason against it.
+    /// A pass, unless there is a reason against it.
     fn unless(reason: Option<String>) -> Self {
         let status = if reason.is_none() { GateStatus::Pass } else { GateStatus::Fail };
         Self { reason, ..Self::new(status) }
@@ -102,7 +102,7 @@ impl Said {
     }
 }
 
-/// Remembers a check that failed: once, fit to be printed, and only as many as a person reads.
+/// Adds a failed check: once, printable, and only as many as a person reads.
 fn remember(names: &mut Vec<String>, name: &str) {
     let name = shown_line(name.trim());
     let name = clipped(&name, LONGEST_NAME);
@@ -113,29 +113,29 @@ fn remember(names: &mut Vec<String>, name: &str) {
 
 /// The result of a command whose report cannot be read. If the command failed, the tree is bad (it did not compile, say);
 /// if it claims success without a report, nothing is known.
-fn without_report(exit: i32, what: &str) -> Said {
+fn without_report(exit: i32, what: &str) -> AdapterResult {
     if exit == 0 {
-        Said::could_not_run(what)
+        AdapterResult::could_not_run(what)
     } else {
-        Said::fail(format!("it exited with {exit}, and {what}"))
+        AdapterResult::fail(format!("it exited with {exit}, and {what}"))
     }
 }
 
-/// The report, if it is there and small enough.
-fn report<'r>(gate: &Gate, ran: &Ran<'r>) -> Result<&'r [u8], Said> {
+/// The report, if it exists and is small enough.
+fn report<'r>(gate: &Gate, ran: &FinishedCommand<'r>) -> Result<&'r [u8], AdapterResult> {
     let name = shown_line(gate.report.as_deref().unwrap_or_default()).into_owned();
     match ran.report {
         None => Err(without_report(ran.exit, &format!("it wrote no report `{name}`"))),
         Some(bytes) if bytes.len() > LARGEST_REPORT => {
             let most = crate::text::bytes(LARGEST_REPORT as u64);
-            Err(Said::could_not_run(format!("its report `{name}` is larger than {most}")))
+            Err(AdapterResult::could_not_run(format!("its report `{name}` is larger than {most}")))
         }
         Some(bytes) => Ok(bytes),
     }
 }
 
-/// For a report that is there and makes no sense.
-fn unreadable(gate: &Gate, ran: &Ran<'_>, why: &str) -> Said {
+/// The result for a report that cannot be read.
+fn unreadable(gate: &Gate, ran: &FinishedCommand<'_>, why: &str) -> AdapterResult {
     let name = shown_line(gate.report.as_deref().unwrap_or_default());
     without_report(
         ran.exit,

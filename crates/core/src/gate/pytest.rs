@@ -1,8 +1,8 @@
 //! `pytest`.
 
-use super::{Ran, Said, counts::Counts, lines::lines, lines::number};
+use super::{AdapterResult, FinishedCommand, counts::Counts, lines::lines, lines::number};
 
-pub fn judge(ran: &Ran<'_>) -> Said {
+pub fn judge(ran: &FinishedCommand<'_>) -> AdapterResult {
     let mut counts = Counts::default();
     for line in lines(ran.output) {
         if let Some((passed, failed)) = summary(&line) {
@@ -11,11 +11,11 @@ pub fn judge(ran: &Ran<'_>) -> Said {
             counts.name(name);
         }
     }
-    counts.said(ran)
+    counts.result(ran)
 }
 
-/// Of `=== 3 failed, 10 passed, 1 error in 0.12s ===`, or the same without the bars. A test that is expected to fail
-/// and does (`xfailed`) did what it should; skipped ones were not run.
+/// The counts in `=== 3 failed, 10 passed, 1 error in 0.12s ===`, with or without the bars. A test that fails as
+/// expected (`xfailed`) counts as passed; skipped ones do not count.
 fn summary(line: &str) -> Option<(u64, u64)> {
     let line = line.trim_matches(['=', ' ']);
     let (counted, time) = line.rsplit_once(" in ")?;
@@ -36,14 +36,14 @@ fn summary(line: &str) -> Option<(u64, u64)> {
             "skipped" | "deselected" | "warning" | "warnings" | "rerun" | "subtests passed" => {}
             "subtests failed" | "subtest failed" => {}
             _ if word.split(' ').count() > 2 => return None,
-            // What a plugin counts is neither.
+            // Counts of plugins are ignored.
             _ => {}
         }
     }
     Some((passed, failed))
 }
 
-/// Of `FAILED tests/test_a.py::test_b - AssertionError: …` in the short summary.
+/// The test in `FAILED tests/test_a.py::test_b - AssertionError: …` in the short summary.
 fn failure(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;
     let name = rest.split(" - ").next()?.trim_end();
@@ -130,7 +130,7 @@ ERROR tests/test_b.py - ModuleNotFoundError: No module named 'x'
             "=== 5 passed in 1.0s ===",
             Fail,
             Some((5, 5)),
-            "it exited with 2, although no test is seen to fail",
+            "it exited with 2, although no test failed in its output",
         );
         check(
             0,

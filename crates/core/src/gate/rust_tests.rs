@@ -1,13 +1,13 @@
 //! `cargo test` and `cargo nextest`.
 
-use super::{Ran, Said, counts::Counts, lines::lines, lines::number};
+use super::{AdapterResult, FinishedCommand, counts::Counts, lines::lines, lines::number};
 
-pub fn cargo_test(ran: &Ran<'_>) -> Said {
+pub fn cargo_test(ran: &FinishedCommand<'_>) -> AdapterResult {
     let mut counts = Counts { incomplete: ran.cut, ..Counts::default() };
     let mut listing = false;
     let mut lines = lines(ran.output).into_iter().peekable();
     while let Some(line) = lines.next() {
-        // The list at the end of a binary's output; the captured output of tests has the same heading above it.
+        // The list at the end of a binary's output; the captured output of tests has the same heading.
         if listing {
             match line.strip_prefix("    ") {
                 Some(name) => counts.name(name),
@@ -25,10 +25,10 @@ pub fn cargo_test(ran: &Ran<'_>) -> Said {
             counts.name(name.trim_end_matches(" - should panic"));
         }
     }
-    counts.said(ran)
+    counts.result(ran)
 }
 
-/// Of `test result: ok. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.01s`.
+/// The counts in `test result: ok. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.01s`.
 fn cargo_result(line: &str) -> Option<(u64, u64)> {
     let (word, counted) = line.strip_prefix("test result: ")?.split_once(". ")?;
     if !matches!(word, "ok" | "FAILED") {
@@ -38,11 +38,11 @@ fn cargo_result(line: &str) -> Option<(u64, u64)> {
     let passed = number(parts.next()?.strip_suffix(" passed")?)?;
     let failed = number(parts.next()?.strip_suffix(" failed")?)?;
     number(parts.next()?.strip_suffix(" ignored")?)?;
-    // A line that says it failed and counts none is still no pass.
+    // A line with FAILED and no failed test is still no pass.
     Some((passed, if word == "FAILED" { failed.max(1) } else { failed }))
 }
 
-pub fn nextest(ran: &Ran<'_>) -> Said {
+pub fn nextest(ran: &FinishedCommand<'_>) -> AdapterResult {
     let mut counts = Counts::default();
     let lines = lines(ran.output);
     let mut last_summary = None;
@@ -52,13 +52,13 @@ pub fn nextest(ran: &Ran<'_>) -> Said {
             last_summary = Some(at);
         }
     }
-    // What failed in the end stands again below the summary; above it are also tries that were repeated.
+    // Final failures are listed again below the summary; above it are also repeated tries.
     let below = last_summary.map_or(&[][..], |at| &lines[at..]);
     below.iter().filter_map(|line| nextest_failure(line)).for_each(|name| counts.name(name));
     if counts.failing.is_empty() && counts.failed > 0 {
         lines.iter().filter_map(|line| nextest_failure(line)).for_each(|name| counts.name(name));
     }
-    counts.said(ran)
+    counts.result(ran)
 }
 
 /// Of `Summary [   0.521s] 179 tests run: 177 passed (1 flaky), 2 failed, 3 skipped`. Whatever was to be run and did not
@@ -70,7 +70,7 @@ fn nextest_summary(line: &str) -> Option<(u64, u64)> {
     let (begun, all) = run.split_once('/').unwrap_or((run, run));
     let run = number(begun)?.max(number(all)?);
     let (mut passed, mut failed) = (0_u64, 0_u64);
-    // The brackets say more about the count before them: `176 passed (1 flaky, 2 slow)`.
+    // Brackets qualify the count before them: `176 passed (1 flaky, 2 slow)`.
     for part in without_brackets(counted).split(", ") {
         let mut words = part.split_whitespace();
         let Some(count) = words.next().and_then(number) else { continue };
@@ -102,7 +102,7 @@ fn without_brackets(text: &str) -> String {
     text.chars().filter(outside).collect()
 }
 
-/// Of `        FAIL [   0.003s] (2/3) my-crate::suite module::name`.
+/// The test in `        FAIL [   0.003s] (2/3) my-crate::suite module::name`.
 fn nextest_failure(line: &str) -> Option<&str> {
     let (status, rest) = line.trim_start().split_once(" [")?;
     let last = status.rsplit(' ').next()?;
@@ -195,7 +195,14 @@ error: test failed, to rerun pass `-p b --lib`
         check(CargoTest, 0, ok, Pass, Some((3, 3)), "");
         check(CargoTest, 0, &format!("{none}\n{ok}\n{ok}"), Pass, Some((6, 6)), "");
         check(CargoTest, 0, coloured, Pass, Some((3, 3)), "");
-        check(CargoTest, 1, ok, Fail, Some((3, 3)), "it exited with 1, although no test is seen to fail");
+        check(
+            CargoTest,
+            1,
+            ok,
+            Fail,
+            Some((3, 3)),
+            "it exited with 1, although no test failed in its output",
+        );
         check(CargoTest, 0, red, Fail, Some((4, 3)), "1 of 4 tests failed, although it exited with 0");
         check(CargoTest, 0, odd, Fail, Some((4, 3)), "1 of 4 tests failed, although it exited with 0");
         check(CargoTest, 0, none, Fail, Some((0, 0)), "no test was run");
@@ -291,7 +298,7 @@ error: test run failed
             None,
             "no test result was found in the output",
         );
-        // More passed than were run is nonsense and makes no pass of anything.
+        // More passed tests than tests run is nonsense and no pass.
         check(Nextest, 0, "Summary [1s] 0 tests run: 7 passed", Fail, Some((0, 0)), "no test was run");
     }
 }

@@ -1,6 +1,6 @@
 //! Helpers for the tests of all adapters.
 
-use super::{Ran, Said, judge};
+use super::{AdapterResult, FinishedCommand, judge};
 use crate::policy::gate::{AdapterKind, Gate};
 
 /// A command that ran to its end.
@@ -24,8 +24,8 @@ pub fn gate(kind: AdapterKind) -> Gate {
     gate
 }
 
-pub fn judged_by(gate: &Gate, scene: Scene<'_>) -> Said {
-    let ran = Ran {
+pub fn judged_by(gate: &Gate, scene: Scene<'_>) -> AdapterResult {
+    let ran = FinishedCommand {
         exit: scene.exit,
         output: scene.output.as_bytes(),
         stdout: scene.output.as_bytes(),
@@ -37,6 +37,6 @@ pub fn judged_by(gate: &Gate, scene: Scene<'_>) -> Said {
     judge(gate, &ran)
 }
 
-pub fn judged(kind: AdapterKind, scene: Scene<'_>) -> Said {
+pub fn judged(kind: AdapterKind, scene: Scene<'_>) -> AdapterResult {
     judged_by(&gate(kind), scene)
 }

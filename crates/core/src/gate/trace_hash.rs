@@ -1,13 +1,13 @@
-//! A hash that must stay what it was: the same inputs lead to the same trace.
+//! A hash that must stay the same: the same inputs lead to the same trace.
 
-use super::{Ran, Said, lines::lines};
+use super::{AdapterResult, FinishedCommand, lines::lines};
 use crate::board::expectation::plain_hash;
 use crate::policy::gate::Gate;
 use crate::text::shown_line;
 
-pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
+pub fn judge(gate: &Gate, ran: &FinishedCommand<'_>) -> Result<AdapterResult, AdapterResult> {
     if ran.exit != 0 {
-        return Err(Said::fail(format!("it exited with {}", ran.exit)));
+        return Err(AdapterResult::fail(format!("it exited with {}", ran.exit)));
     }
     let hash = hash(ran)?;
     let expected = ran.expected.map(|expected| plain_hash(expected).unwrap_or_else(|| expected.to_owned()));
@@ -19,27 +19,27 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
             shown_line(&gate.name)
         )),
     };
-    Ok(Said { hash: Some(hash), ..Said::unless(reason) })
+    Ok(AdapterResult { hash: Some(hash), ..AdapterResult::unless(reason) })
 }
 
-/// The hash in the last line, or else one over all that was printed.
-fn hash(ran: &Ran<'_>) -> Result<String, Said> {
+/// The hash in the last line, or else the hash of all output.
+fn hash(ran: &FinishedCommand<'_>) -> Result<String, AdapterResult> {
     let lines = lines(ran.stdout);
     let Some(last) = lines.iter().rev().map(|line| line.trim()).find(|line| !line.is_empty()) else {
-        return Err(Said::fail("it printed nothing, so there is nothing to compare"));
+        return Err(AdapterResult::fail("it printed nothing, so there is nothing to compare"));
     };
     if let Some(hash) = plain_hash(last) {
         return Ok(hash);
     }
     if ran.cut {
-        return Err(Said::could_not_run(
-            "it prints more than is kept, so no hash can be made of it; let it print a hash as its last line",
+        return Err(AdapterResult::could_not_run(
+            "it prints more than liza keeps, so liza cannot hash the output; let it print a hash as its last line",
         ));
     }
     Ok(blake3::hash(&normal(ran.stdout)).to_hex().to_string())
 }
 
-/// What does not count as a difference: line ends, blanks at the ends of lines, and empty lines at the very end.
+/// Ignores line ends, blanks at the ends of lines, and empty lines at the end.
 fn normal(output: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(output.len());
     for line in output.split(|byte| *byte == b'\n') {

@@ -4,7 +4,7 @@
 //! bytes it is given: nothing is expanded beyond the five entities of XML itself and character numbers, a document type
 //! may be named and is not looked at, and one that declares something is refused. Text is passed over.
 
-/// How deep elements may stand in each other.
+/// The deepest nesting of elements.
 const DEEPEST: usize = 64;
 const MOST_ATTRIBUTES: usize = 256;
 
@@ -25,8 +25,7 @@ impl Element<'_> {
     }
 }
 
-/// Walks through a document. `visit` receives every element that begins and the names of those it stands in, outermost
-/// first.
+/// Walks through a document. `visit` receives every element and the names of its ancestors, outermost first.
 pub fn walk<'x>(bytes: &'x [u8], mut visit: impl FnMut(&Element<'x>, &[&'x str])) -> Result<(), String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -35,7 +34,7 @@ pub fn walk<'x>(bytes: &'x [u8], mut visit: impl FnMut(&Element<'x>, &[&'x str])
     loop {
         let at = rest.find('<').unwrap_or(rest.len());
         if open.is_empty() && !rest[..at].trim().is_empty() {
-            return Err("text stands outside of its root element".to_owned());
+            return Err("there is text outside its root element".to_owned());
         }
         rest = &rest[at..];
         if rest.is_empty() {
@@ -49,19 +48,19 @@ pub fn walk<'x>(bytes: &'x [u8], mut visit: impl FnMut(&Element<'x>, &[&'x str])
             rest = after(inside, "?>")?;
         } else if let Some(inside) = rest.strip_prefix("<!DOCTYPE") {
             if begun {
-                return Err("a document type stands inside of it".to_owned());
+                return Err("there is a document type inside it".to_owned());
             }
-            // Declarations hold tags themselves, so they are looked for before the end is.
+            // Declarations contain tags, so they are searched first.
             let near = inside.find('>').unwrap_or(inside.len());
             if inside[..near].contains('[') || tag(inside)?.0.contains('[') {
-                return Err("it declares a document type of its own".to_owned());
+                return Err("it declares its own document type".to_owned());
             }
             rest = tag(inside)?.1;
         } else if let Some(inside) = rest.strip_prefix("</") {
             let (name, left) = tag(inside)?;
             let name = local(name.trim_end());
             if open.pop() != Some(name) {
-                return Err(format!("`{name}` ends where it did not begin"));
+                return Err(format!("`{name}` ends without a beginning"));
             }
             rest = left;
         } else {
@@ -75,7 +74,7 @@ pub fn walk<'x>(bytes: &'x [u8], mut visit: impl FnMut(&Element<'x>, &[&'x str])
             if !empty {
                 open.push(element.name);
                 if open.len() > DEEPEST {
-                    return Err(format!("elements stand more than {DEEPEST} deep in each other"));
+                    return Err(format!("elements nest more than {DEEPEST} levels deep"));
                 }
             }
             begun = true;
@@ -83,7 +82,7 @@ pub fn walk<'x>(bytes: &'x [u8], mut visit: impl FnMut(&Element<'x>, &[&'x str])
         }
     }
     match open.last() {
-        Some(name) => Err(format!("it ends inside of `{name}`")),
+        Some(name) => Err(format!("it ends inside `{name}`")),
         None if begun => Ok(()),
         None => Err("it has no element".to_owned()),
     }
@@ -93,7 +92,7 @@ fn after<'x>(text: &'x str, end: &str) -> Result<&'x str, String> {
     text.split_once(end).map(|(_, rest)| rest).ok_or_else(|| format!("it ends before `{end}`"))
 }
 
-/// What stands up to the `>` that is not inside quotation marks, and what comes after it.
+/// The text up to the `>` outside quotation marks, and the text after it.
 fn tag(text: &str) -> Result<(&str, &str), String> {
     let mut quote = None;
     for (at, byte) in text.bytes().enumerate() {
@@ -102,11 +101,11 @@ fn tag(text: &str) -> Result<(&str, &str), String> {
             (_, Some(_)) => {}
             (b'"' | b'\'', None) => quote = Some(byte),
             (b'>', None) => return Ok((&text[..at], &text[at + 1..])),
-            (b'<', None) => return Err("a `<` stands inside of a tag".to_owned()),
+            (b'<', None) => return Err("there is a `<` inside a tag".to_owned()),
             _ => {}
         }
     }
-    Err("it ends inside of a tag".to_owned())
+    Err("it ends inside a tag".to_owned())
 }
 
 fn element(inside: &str) -> Result<Element<'_>, String> {
@@ -151,14 +150,14 @@ fn unescaped(raw: &str) -> String {
     while let Some(at) = rest.find('&') {
         out.push_str(&rest[..at]);
         rest = &rest[at + 1..];
-        // Looked for close by only: many `&` without an end must not be many looks at the whole rest.
+        // Searched only close by: many `&` without an end must not cause many searches of the rest.
         let end = rest.bytes().take(9).position(|byte| byte == b';');
         match end.and_then(|end| character(&rest[..end]).map(|c| (c, &rest[end + 1..]))) {
             Some((c, left)) => {
                 out.push(c);
                 rest = left;
             }
-            // Not one of ours: it stays as it is written.
+            // An unknown entity stays as it is.
             None => out.push('&'),
         }
     }
@@ -208,23 +207,23 @@ mod tests {
     fn malformed_xml_is_reported() {
         for (text, why) in [
             ("", "it has no element"),
-            ("words", "text stands outside of its root element"),
-            ("<a>", "it ends inside of `a`"),
-            ("<a><b></a></b>", "`a` ends where it did not begin"),
-            ("</a>", "`a` ends where it did not begin"),
+            ("words", "there is text outside its root element"),
+            ("<a>", "it ends inside `a`"),
+            ("<a><b></a></b>", "`a` ends without a beginning"),
+            ("</a>", "`a` ends without a beginning"),
             ("<a/><b/>", "it has more than one root element"),
-            ("<a/>words", "text stands outside of its root element"),
-            ("<a", "it ends inside of a tag"),
-            ("<a b=\"1", "it ends inside of a tag"),
+            ("<a/>words", "there is text outside its root element"),
+            ("<a", "it ends inside a tag"),
+            ("<a b=\"1", "it ends inside a tag"),
             ("<a b=1/>", "an attribute of `a` is malformed"),
             ("<a b/>", "an attribute of `a` is malformed"),
-            ("<a <b/>", "a `<` stands inside of a tag"),
+            ("<a <b/>", "there is a `<` inside a tag"),
             ("<>", "a tag has no name"),
             ("<a><!-- </a>", "it ends before `-->`"),
             ("<a><![CDATA[</a>", "it ends before `]]>`"),
-            ("<!DOCTYPE a [<!ENTITY b \"c\">]><a/>", "it declares a document type of its own"),
-            ("<!DOCTYPE a [ ]><a/>", "it declares a document type of its own"),
-            ("<a><!DOCTYPE a><b/></a>", "a document type stands inside of it"),
+            ("<!DOCTYPE a [<!ENTITY b \"c\">]><a/>", "it declares its own document type"),
+            ("<!DOCTYPE a [ ]><a/>", "it declares its own document type"),
+            ("<a><!DOCTYPE a><b/></a>", "there is a document type inside it"),
         ] {
             assert_eq!(seen(text).unwrap_err(), why, "{text}");
         }

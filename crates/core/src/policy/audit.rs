@@ -1,4 +1,4 @@
-//! The audit of a routed goal: when the auditor starts, what it has to judge, and when a person has to decide.
+//! The audit of a routed goal: when the auditor starts, what it judges, and when a person must decide.
 
 use super::prelude::*;
 use crate::board::goals::GOAL_SPEC;
@@ -7,11 +7,11 @@ use crate::board::slice::SliceKind;
 use crate::board::task::Kind;
 use crate::text::clipped;
 
-/// More than this is never asked for.
+/// The upper limit for rounds of audit.
 pub const MOST_ROUNDS: u32 = 5;
-/// Of one audit, so many probes are made.
+/// The most probes for one audit.
 const MOST_PROBES: usize = 8;
-/// Minutes of an audit, and of a probe for one.
+/// The time limits of an audit and of a probe, in minutes.
 const AUDIT_MINUTES: u32 = 10;
 const PROBE_MINUTES: u32 = 6;
 const LONGEST_TITLE: usize = 120;
@@ -26,18 +26,18 @@ settings! {
     }
 }
 
-/// What an audit asks of the run, once nothing else is left to do.
+/// The next step of an audit, once all other work is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing: it is complete.
+    /// No step: the goal is complete.
     Nothing,
-    /// An auditor looks at the whole.
+    /// An auditor judges the whole goal.
     Ask { round: u32 },
-    /// Every round was used, and there is no approval.
+    /// Every round is used, without an approval.
     Exhausted { rounds: u32, verdict: AuditVerdict },
 }
 
-/// What is left to do about the audit of the current goal.
+/// The next step for the audit of the current goal.
 pub fn next_step(board: &Board, config: &AuditConfig) -> Step {
     let Some(route) = board.route().filter(|route| route.is_audited()) else { return Step::Nothing };
     if route.is_approved_at(board.rest.integration.head.as_ref()) || route.is_waived() {
@@ -65,7 +65,7 @@ pub fn unrecorded(board: &Board) -> Option<&Task> {
     board.tasks.iter().find(ended)
 }
 
-/// The task of an auditor: to judge everything that was done for the goal.
+/// The task of an auditor: to judge all work for the goal.
 pub fn audit_task(board: &Board, round: u32) -> NewTask {
     let goal = &board.rest.goal;
     let former = board.route().map(|route| route.audits.as_slice()).unwrap_or_default();
@@ -102,7 +102,7 @@ pub fn audit_task(board: &Board, round: u32) -> NewTask {
     }
 }
 
-/// What was merged for the current goal.
+/// The merged tasks of the current goal.
 fn merged(board: &Board) -> Vec<String> {
     let of_goal = board.tasks.iter().filter(|task| board.is_planned_for_goal(task));
     of_goal.filter(|task| task.status == Status::Merged).map(|task| task.id.to_string()).collect()
@@ -114,7 +114,7 @@ fn probes_of(board: &Board, audit: &TaskId) -> Vec<TaskId> {
     probes.filter(|task| task.status == Status::Merged).map(|task| task.id.clone()).collect()
 }
 
-/// One probe of an operator for each thing that the auditor asked for.
+/// One probe by an operator for each request of the auditor.
 pub fn probes(board: &Board, audit: &TaskId, requests: &[String]) -> Vec<NewTask> {
     let short = |text: &String| clipped(text, LONGEST_REQUEST).into_owned();
     let requests: Vec<String> = requests.iter().take(MOST_PROBES).map(short).collect();
@@ -133,7 +133,7 @@ pub fn probes(board: &Board, audit: &TaskId, requests: &[String]) -> Vec<NewTask
     requests.iter().enumerate().map(probe).collect()
 }
 
-/// `STEM-NUMBER`, or with the next number that no task of the board has.
+/// `STEM-NUMBER`, or the next number that no task of the board has.
 fn free_id(board: &Board, stem: &str, number: usize) -> TaskId {
     let ids = (number..).filter_map(|number| TaskId::new(&format!("{stem}-{number}")).ok());
     ids.into_iter()

@@ -1,10 +1,9 @@
-//! What is asked of a verdict: the questions of a reviewer, and from which risk on the red team has its turn.
+//! The checklists of reviewers, and the risk from which on the red team reviews.
 
 use super::prelude::*;
 
 sparse_settings! {
-    /// What reviewers have to answer. Each list is the whole of what its level asks: levels do not add up, so that a
-    /// reader of one list knows what its level asks.
+    /// The items that reviewers must answer. Each list is complete: the lists of lower risks are not added to it.
     pub struct Checklists {
         pub low: Vec<String>,
         pub medium: Vec<String>,
@@ -13,7 +12,7 @@ sparse_settings! {
 }
 
 impl Checklists {
-    /// What a task of this risk is asked beside its own items.
+    /// The items for a task of this risk, besides its own.
     pub fn of(&self, risk: Risk) -> &[String] {
         match risk {
             Risk::Low => &self.low,
@@ -26,6 +25,6 @@ impl Checklists {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedTeamConfig {
-    /// Tasks of at least this risk have a turn of the red team.
+    /// The red team reviews tasks of at least this risk.
     pub from: Risk,
 }

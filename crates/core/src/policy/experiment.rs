@@ -5,21 +5,21 @@ use super::prelude::*;
 
 settings! {
     pub struct ExperimentConfig {
-        /// A file or a directory of ideas, from the root of the repository.
+        /// A file or a directory of ideas, relative to the root of the repository.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub ideas_file: Option<String>,
-        /// A text file that lists what the planner is shown: one path or pattern a line.
+        /// A text file that lists the planner's context: one path or pattern per line.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub planner_repo_files: Option<String>,
         pub prompts: PromptFiles,
         pub agents: ExperimentAgents,
         pub agents_sdk: AgentsSdk,
         pub codex_mcp: CodexMcp,
-        /// How many times the coder may fix what the reviewer rejected, after its first attempt.
+        /// How many times the coder may fix rejected work, after its first attempt.
         pub max_review_rounds: u32 = 2,
         #[serde(skip_serializing_if = "Option::is_none")]
         pub test_command: Option<GateCommand>,
-        /// Where it runs, from the root of the worktree.
+        /// The working directory, relative to the root of the worktree.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub test_cwd: Option<String>,
         /// Seconds.
@@ -29,10 +29,10 @@ settings! {
         #[serde(skip_serializing_if = "Option::is_none")]
         pub sweep_cwd: Option<String>,
         pub sweep_timeout: u64 = 3600,
-        /// What the sweep writes, from the root of the worktree.
+        /// The file that the sweep writes, relative to the root of the worktree.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub results_csv: Option<String>,
-        /// What it is compared with, from the root of the repository.
+        /// The results to compare with, relative to the root of the repository.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub baseline_csv: Option<String>,
         pub score: ScoreConfig,
@@ -40,7 +40,7 @@ settings! {
         pub experiments_root: String = "agentic_experimentation/experiments".to_owned(),
         pub keep_worktrees: bool,
         pub base_on_working_tree: bool,
-        /// Files of variables for agents and commands; a variable that is set already keeps its value.
+        /// Files of variables for agents and commands; a variable that is already set keeps its value.
         pub env_files: Vec<String> = vec!["agentic_experimentation/.env".to_owned(), ".env".to_owned()],
     }
 }
@@ -65,7 +65,7 @@ sparse_settings! {
 
 sparse_settings! {
     pub struct ExperimentAgent {
-        /// A provider of the catalog, or `codex_mcp` for the coder; otherwise that of the project.
+        /// A provider of the catalog, or `codex_mcp` for the coder; by default the project's provider.
         pub provider: Option<String>,
         pub model: Option<String>,
         pub args: Vec<String>,
@@ -74,7 +74,7 @@ sparse_settings! {
 
 sparse_settings! {
     pub struct AgentsSdk {
-        /// How many turns a session may take.
+        /// The most turns of a session.
         pub max_turns: Option<u64>,
     }
 }
@@ -89,7 +89,7 @@ settings! {
 }
 
 settings! {
-    /// Which number of the results counts.
+    /// Which value of the results is the score.
     pub struct ScoreConfig {
         /// The column, by its name in the first line.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ settings! {
 }
 
 words! {
-    /// Which of the rows counts.
+    /// Which row counts.
     #[derive(Default)]
     pub enum Pick {
         #[default]
@@ -124,7 +124,7 @@ words! {
 pub const CODEX_MCP: &str = "codex_mcp";
 
 impl ExperimentConfig {
-    /// What cannot be meant, with the setting's name.
+    /// The first invalid setting, with its name.
     pub fn problem(&self) -> Option<String> {
         let agents = &self.agents;
         for (role, agent) in [("planner", &agents.planner), ("reviewer", &agents.reviewer)] {

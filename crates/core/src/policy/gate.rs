@@ -10,40 +10,40 @@ use crate::board::gates::Moment;
 
 record! {
     pub struct Gate {
-        /// Letters, digits, `-` and `_`; names its results.
+        /// Letters, digits, `-` and `_`; also the name of its results.
         pub name: String,
         pub command: GateCommand,
-        /// How its output is read.
+        /// How liza reads its output.
         #[serde(default)]
         pub adapter: AdapterKind,
-        /// When it is asked beside the moments that are never left out: a required gate judges before every approval and
-        /// every merge, whatever stands here.
+        /// The steps at which the gate runs, besides the fixed ones: a required gate runs before every approval and
+        /// every merge, whatever this field says.
         #[serde(default = "at_merge", deserialize_with = "one_or_more")]
         always pub on: Vec<On>,
-        /// Its word is shown and stops nothing.
+        /// The result is shown and stops nothing.
         pub optional: bool,
-        /// Seconds until it is stopped.
+        /// The time limit in seconds.
         #[serde(deserialize_with = "seconds")]
         pub timeout: Option<u64>,
-        /// Variables it gets beside the common ones.
+        /// Additional variables.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub environment: BTreeMap<String, String>,
-        /// Names of the caller's variables it gets too.
+        /// Names of the caller's variables that the gate gets too.
         pub pass_environment: Vec<String>,
         /// The file it writes, relative to the tree, for adapters that read one.
         pub report: Option<String>,
         /// The hash that `trace-hash` compares with, until `liza gate bless` records another.
         pub expect: Option<String>,
-        /// The most findings that `diag` lets through.
+        /// The most findings that `diag` allows.
         pub at_most: Option<u64>,
-        /// The least per cent of lines that `coverage` lets through.
+        /// The least percentage of lines that `coverage` requires.
         pub at_least: Option<f64>,
-        /// Which lines `coverage` judges: all of the report (without it), or the new and changed ones.
+        /// Which lines `coverage` counts: by default all lines of the report, or the new and changed ones.
         pub of: Option<CoverageOf>,
-        /// How often it is run again after a fail; a pass then is marked as flaky wherever it is shown.
+        /// How often it is run again after a failure; a later pass is marked as flaky wherever it is shown.
         #[serde(default, skip_serializing_if = "super::settings::is_default")]
         pub flaky_retries: u32,
-        /// Why it is not asked: it stands in the file and judges nothing until this is removed.
+        /// Why the gate does not run: liza ignores the gate until this field is removed.
         pub inactive: Option<String>,
     }
 }
@@ -76,12 +76,12 @@ words! {
     }
 }
 
-/// The lines whose coverage is judged.
+/// The lines whose coverage counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CoverageOf {
     All,
-    /// Those that differ from where the work left integration.
+    /// Lines that differ from the merge base with integration.
     Changed,
 }
 
@@ -96,8 +96,8 @@ pub enum On {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gating {
-    /// Ignored directories that stay in the private worktree from one run to the next, such as `target/`: faster, and no
-    /// part of the tree that is judged. Everything else is cleaned away before each run.
+    /// Ignored directories that stay in the private worktree between runs, such as `target/`: faster, and not part of
+    /// the tree under test. Everything else is cleaned before each run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep: Vec<String>,
 }
@@ -106,7 +106,7 @@ fn at_merge() -> Vec<On> {
     vec![On::Merge]
 }
 
-/// One moment need not stand in a list.
+/// A single step need not be written as a list.
 fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<On>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "`on` is `submit`, `merge`, or a list of these")]
@@ -130,7 +130,7 @@ fn seconds<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::
     Ok(Some(seconds))
 }
 
-/// A key whose list is commented out, as `liza init` proposes gates, is an empty list.
+/// A key without a list, as `liza init` proposes gates, is an empty list.
 pub(super) fn list_or_nothing<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Gate>, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
@@ -138,7 +138,7 @@ pub(super) fn list_or_nothing<'de, D: serde::Deserializer<'de>>(from: D) -> Resu
 impl Gate {
     pub const DEFAULT_TIMEOUT: u64 = 1800;
 
-    /// A gate that says nothing but what it runs: its exit decides.
+    /// A gate with only a command: its exit code decides.
     pub fn new(name: &str, command: GateCommand) -> Self {
         Self {
             name: name.to_owned(),
@@ -160,7 +160,7 @@ impl Gate {
     }
     pub const DEFAULT_COVERAGE: f64 = 80.0;
 
-    /// The least per cent of lines that tests must reach.
+    /// The least percentage of lines that tests must reach.
     pub fn least_coverage(&self) -> f64 {
         self.at_least.unwrap_or(Self::DEFAULT_COVERAGE)
     }
@@ -179,8 +179,8 @@ impl Gate {
     }
 }
 
-/// The hash that a gate is to find: what was declared right for this task, else for the integration branch, else what
-/// `liza.yaml` says.
+/// The hash that a gate must find: the blessed hash for this task, else for the integration branch, else the one in
+/// `liza.yaml`.
 pub fn expected<'a>(board: &'a Board, gate: &'a Gate, task: Option<&TaskId>) -> Option<&'a str> {
     let blessed = board.expectation(&gate.name, task).map(|known| known.hash.as_str());
     blessed.or(gate.expect.as_deref())

@@ -1,4 +1,4 @@
-//! An agent that was halted: whether the halt is about its present work, and what becomes of its task.
+//! Halted agents: whether a halt is about the current work, and what happens to the task.
 
 use super::overseer::{AgentSnapshot, Detection, OverseerConfig, claim_stands, detect, unanswered_before};
 pub use super::overseer::{SUREST_DETECTION, is_by_hand};
@@ -9,7 +9,7 @@ pub fn last_number(board: &Board) -> u64 {
     board.rest.interventions.iter().map(Intervention::number).max().unwrap_or(0)
 }
 
-/// The halt of this agent that came after the one with that number, if the claim it is about still stands.
+/// The halt of this agent after the one with that number, if its claim still stands.
 pub fn ordered<'b>(
     board: &'b Board,
     agent: &AgentId,
@@ -24,16 +24,16 @@ pub fn ordered<'b>(
     })
 }
 
-/// The overseer may have judged by what was seen so many looks ago.
+/// The overseer may have decided by a snapshot that is this many snapshots old.
 const LOOKS_BEHIND: usize = 2;
 
-/// Whether an agent of which this was seen may be halted without asking a person.
+/// Whether this history justifies a halt without asking a person.
 pub fn is_borne_out(history: &[AgentSnapshot], config: &OverseerConfig) -> bool {
     any_lately(history, config, |found| found.suggested == Action::Halt)
 }
 
-/// Whether an agent of which this was seen may be halted because no person answered the question about it: the session has
-/// shown the behaviour since before the question, and shows it still. Any agent's report could have made the overseer ask.
+/// Whether this history justifies a halt because no person answered the question: the session has shown the behaviour
+/// since before the question, and still shows it. Any agent's report could have made the overseer ask.
 pub fn follows_question(
     board: &Board,
     halt: &Intervention,
@@ -69,7 +69,7 @@ pub fn questions(halt: &Intervention, task: &TaskId) -> Vec<String> {
     let ask = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     match halt.behaviour {
         Behaviour::InfiniteLoop => ask(&[
-            "What does it wait for, or try again and again, that cannot succeed as it is tried?",
+            "What does the agent wait for or repeat that cannot succeed?",
             "What should be tried instead, or is something missing that only another agent or a person can supply?",
         ]),
         Behaviour::RepeatedFailures => ask(&[
@@ -78,7 +78,7 @@ pub fn questions(halt: &Intervention, task: &TaskId) -> Vec<String> {
         ]),
         Behaviour::Stagnation => ask(&["What would be the first small step that can be seen in the tree?"]),
         Behaviour::Oscillation => ask(&[
-            "Which of the two states it goes back and forth between is the right one?",
+            "Which of the two states that the agent switches between is right?",
             "Which requirement makes each of them look wrong?",
         ]),
         Behaviour::ScopeCreep => ask(&[
@@ -86,7 +86,7 @@ pub fn questions(halt: &Intervention, task: &TaskId) -> Vec<String> {
             "If so, should the scope be widened; if not, what should be done without them?",
         ]),
         Behaviour::TokenExhaustion | Behaviour::Timeout => {
-            vec![format!("Should `{task}` be cut into smaller tasks, or the limits be raised?")]
+            vec![format!("Should `{task}` be split into smaller tasks, or the limits be raised?")]
         }
         Behaviour::Reported => ask(&["What should the next agent do differently?"]),
     }

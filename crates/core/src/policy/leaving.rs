@@ -1,8 +1,8 @@
-//! What an agent left behind, judged by the board and its worktree alone: what it printed proves nothing.
+//! The state in which an agent left its task, by the board and its worktree alone: the agent's output proves nothing.
 
 use super::prelude::*;
 
-/// What became of a claim while its agent worked.
+/// The state of a claim after its agent's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claimed {
@@ -14,7 +14,7 @@ pub enum Claimed {
     Ended,
     /// Another agent holds it now.
     Lost,
-    /// It is still this agent's to finish.
+    /// The claim is still this agent's.
     Unfinished,
 }
 
@@ -39,7 +39,7 @@ pub fn of_claim(board: &Board, agent: &AgentId, task: &TaskId, epoch: u64) -> Cl
 #[serde(rename_all = "snake_case")]
 pub enum Reviewed {
     Approved,
-    /// Its approval counts, and another reviewer has to approve, too.
+    /// The approval counts, and another reviewer has to approve too.
     Counted,
     Rejected,
     Blocked,

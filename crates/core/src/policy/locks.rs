@@ -1,5 +1,5 @@
-//! Which task keeps which paths from other tasks, as the board says. There is no other table of locks: a task holds the paths it owns
-//! from its first claim until it ends or gives them back.
+//! Which task holds which paths, computed from the board. There is no other table of locks: a task holds the paths it
+//! owns from its first claim until it ends or releases them.
 
 use super::prelude::*;
 use crate::board::intent::Work;
@@ -11,7 +11,7 @@ words! {
         Directory = "directory",
         /// One file.
         File = "file",
-        /// Whatever a pattern with `*` or `?` covers.
+        /// The paths that match a pattern with `*` or `?`.
         Pattern = "pattern",
     }
 }
@@ -28,19 +28,19 @@ impl Granularity {
     }
 }
 
-/// What ends a lock without a person or an agent.
+/// What ends a lock without a command of a person or an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EndsWith {
-    /// From `until` on another agent may claim the task; its paths stay with the task.
+    /// After `until`, another agent may claim the task; its paths stay with the task.
     Lease,
-    /// From `until` on a blocked task holds no paths.
+    /// After `until`, a blocked task holds no paths.
     BlockedHold,
-    /// Nothing but the end of the task.
+    /// Only the end of the task.
     Task,
 }
 
-/// One path pattern that one task keeps from others.
+/// One path pattern that one task holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Lock {
     pub path: PathPattern,
@@ -58,12 +58,12 @@ pub struct Lock {
     pub stale: bool,
 }
 
-/// The bodies that say since when paths are held.
+/// The bodies that show since when paths are held.
 pub fn needed_for_locks(board: &Board, now: &Stamp) -> Needs {
     Needs::Tasks(board.tasks.iter().filter(|task| task.is_live(now)).map(|task| task.id.clone()).collect())
 }
 
-/// Every lock there is, ordered by path. Where a body was not read, it is not said since when.
+/// All locks, ordered by path. Without a loaded body, the start of a lock is unknown.
 pub fn locks(board: &Board, now: &Stamp) -> Vec<Lock> {
     let live = board.tasks.iter().filter(|task| task.is_live(now));
     let mut all: Vec<Lock> = live.flat_map(|task| locks_of(board, task, now)).collect();
@@ -82,7 +82,7 @@ fn locks_of(board: &Board, task: &Task, now: &Stamp) -> Vec<Lock> {
         (Some(lease), None) => (Some(lease.expires.at), EndsWith::Lease),
         (None, None) => (None, EndsWith::Task),
     };
-    // Asked once: nothing of it depends on the path.
+    // Computed once: neither depends on the path.
     let (since, stale) = (claimed_at(board, task), is_stale(board, task, now));
     let lock = |path: &PathPattern| Lock {
         path: path.clone(),
@@ -145,7 +145,8 @@ mod tests {
         }
     }
 
-    /// Every state: whether it holds, what ends it, and whether it is stale then and a lease later.
+    /// For every status: whether the task holds its paths, what ends the lock, and whether it is stale then and a lease
+    /// later.
     #[test]
     fn lock_list_covers_every_task_state() {
         use EndsWith::{BlockedHold, Lease};

@@ -1,4 +1,4 @@
-//! WHAT SHOULD HAPPEN NEXT: pure answers from a board and a moment.
+//! Decisions about the next step: pure functions of a board and a moment.
 
 pub mod alerts;
 pub mod audit;

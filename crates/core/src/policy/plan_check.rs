@@ -15,11 +15,11 @@ pub use order::{CriticalPath, Order, Wait};
 pub use size::Split;
 
 words! {
-    /// How bad it is.
+    /// The severity of a finding.
     pub enum Severity {
         /// `plan` refuses it.
         Error = "error",
-        /// It will probably go wrong.
+        /// The plan will probably fail here.
         Warning = "warning",
         /// Worth a thought.
         Advice = "advice",
@@ -30,7 +30,7 @@ words! {
 pub struct Finding {
     pub severity: Severity,
     pub code: &'static str,
-    /// The task it is about; nothing where it is about several.
+    /// The task; none if it is about several.
     pub task: Option<TaskId>,
     pub message: String,
     pub hint: String,
@@ -45,29 +45,29 @@ impl Finding {
         Self { severity, code, task: None, message, hint: hint.to_owned() }
     }
 
-    /// What the transition says beyond what was found here.
+    /// A refusal by the transition that the check did not find.
     pub fn refusal(message: &str, hint: Option<&str>) -> Self {
         let hint = hint.unwrap_or("fix that, then check again");
         Self::of_all(Severity::Error, "refused", message.to_owned(), hint)
     }
 }
 
-/// What the check has to know beside the plan itself.
+/// The input of the check besides the plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'a> {
     /// Ids of the board and of its archive.
     pub known: &'a BTreeSet<TaskId>,
-    /// Which task waits for which on the board.
+    /// The dependencies of the board.
     pub board: &'a Graph,
-    /// Those tasks whose spec is there.
+    /// The tasks whose spec exists.
     pub specs_found: &'a [TaskId],
-    /// The tasks are to be claimable at once, so what they lack is refused.
+    /// The tasks become claimable at once, so missing fields are errors.
     pub finalize: bool,
-    /// Drafts too may wait only for what is there.
+    /// Dependencies of drafts must exist too.
     pub as_graph: bool,
-    /// The goal was routed: what is advice elsewhere about sizes and splits is an error.
+    /// The goal was routed: advice about sizes and splits becomes an error.
     pub strict: bool,
-    /// What was looked up in the repository for each task.
+    /// Facts about the repository for each task.
     pub ground: &'a BTreeMap<TaskId, ground::Ground>,
 }
 
@@ -107,11 +107,11 @@ fn circle(tasks: &[NewTask], around: &Around) -> Option<Finding> {
     let cycle = graph.cycle()?;
     let round: Vec<&str> = cycle.iter().chain(cycle.first()).map(TaskId::as_str).collect();
     let message = format!("{}: each waits for the next, so none of them can ever start", round.join(" → "));
-    let hint = "take one of these dependencies away, or move what both need into a task of its own";
+    let hint = "remove one of these dependencies, or move the common part into a separate task";
     Some(Finding::of_all(refused_if(around.finalize || around.as_graph), "cycle", message, hint))
 }
 
-/// What `plan` refuses is an error; what it lets stand in a draft is a warning.
+/// A problem that `plan` refuses is an error; one that it allows in a draft is a warning.
 fn refused_if(refused: bool) -> Severity {
     if refused { Severity::Error } else { Severity::Warning }
 }
@@ -129,7 +129,7 @@ fn dangling(planned: &HashSet<&TaskId>, task: &NewTask, around: &Around) -> Vec<
                 (refused_if(around.finalize || around.as_graph), "waits for")
             };
             let message = format!("{} {what} {id}, which is neither in this plan nor on the board", task.id);
-            let hint = "write the id as it is, add that task to the plan, or take the reference away";
+            let hint = "write the id as it is, add that task to the plan, or remove the reference";
             Finding::of(severity, "dangling_reference", &task.id, message, hint)
         })
         .collect()
@@ -145,7 +145,7 @@ fn lacking(task: &NewTask, spec_found: bool, around: &Around) -> Vec<Finding> {
     }
     if !spec_found {
         let what = match &task.spec_ref {
-            None => format!("{} names no spec_ref: its agent would not know what is wanted", task.id),
+            None => format!("{} names no spec_ref: its agent would not know the requirements", task.id),
             Some(spec) => format!("{} names the spec {}, and there is no such file", task.id, quoted(spec)),
         };
         let hint = "name a file of the repository, or give --spec FILE for all that name none";
@@ -165,16 +165,16 @@ fn vague(task: &NewTask) -> Vec<Finding> {
         .map(|(criterion, weighed)| {
             let why = match weighed.empty.first() {
                 Some(word) => format!("`{word}` means something else to each reader"),
-                None => "it names nothing that could be run, read or counted".to_owned(),
+                None => "it names nothing that can be run, read or counted".to_owned(),
             };
             let message = format!("{}: the criterion {} cannot be checked: {why}", task.id, quoted(criterion));
-            let hint = "say what is run and what comes out: a command, an exit code, a number, a file, a quoted output, the name of a test";
+            let hint = "name a command and its result: a command, an exit code, a number, a file, a quoted output, the name of a test";
             Finding::of(Severity::Warning, "vague_criterion", &task.id, message, hint)
         })
         .collect()
 }
 
-/// Tests belong to the task whose code they prove. A test engineer may work on code that is merged already.
+/// Tests belong to the task whose code they test. A test engineer may work on merged code.
 fn tests_alone(task: &NewTask) -> Option<Finding> {
     const WORDS: &str = "\
         add tests, write tests, add unit tests, add integration tests, unit tests for, test coverage, \

@@ -1,11 +1,11 @@
-//! What nearly every file of this room needs.
+//! Common imports of this room.
 
 pub(super) use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub(super) use schemars::JsonSchema;
 pub(super) use serde::{Deserialize, Serialize};
 
-pub(super) use super::alerts::said;
+pub(super) use super::alerts::clipped_line;
 pub(super) use super::settings::{settings, sparse_settings};
 pub(super) use crate::board::breaker::{Pattern, Response, Trip, TripEvidence};
 pub(super) use crate::board::gates::GateStatus;

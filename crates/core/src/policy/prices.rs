@@ -1,5 +1,5 @@
-//! What tokens cost: `prices:` in liza.yaml, by model, for providers that report tokens and no cost. None are built in: they
-//! change, and a wrong one is worse than none.
+//! Prices of tokens: `prices:` in liza.yaml, by model, for providers that report tokens but no cost. None are built in:
+//! prices change, and a wrong one is worse than none.
 
 use super::prelude::*;
 
@@ -38,7 +38,7 @@ pub fn price_of<'p>(
     [named, asked, Some(provider)].into_iter().flatten().find_map(|name| prices.get(name))
 }
 
-/// Whether they can be prices; otherwise why not.
+/// Refuses negative or infinite prices.
 pub fn check(prices: &Prices) -> Result<(), String> {
     let is_price = |amount: f64| amount.is_finite() && amount >= 0.0;
     for (name, price) in prices {

@@ -1,12 +1,12 @@
-//! How far an agent has come, in numbers for people: since when it made no progress, and how near each of the seven
-//! alarms is. Those numbers are the detectors' own.
+//! An agent's progress, in numbers for people: since when it made none, and how near each of the seven alarms is, by
+//! the detectors' own numbers.
 
 use super::overseer::AgentSnapshot;
 pub use super::overseer::{Measure, measures};
 use super::prelude::*;
 
-/// When the work last came to something: the first look at which tree and board stood as they stand now. Progress before
-/// the first look is not known, so that is the earliest.
+/// The time of the last progress: the first snapshot with the current tree and board state. Progress before the first
+/// snapshot is unknown, so that is the earliest.
 pub fn since(history: &[AgentSnapshot]) -> Option<Wall> {
     let last = history.last()?;
     let same = |look: &&AgentSnapshot| look.tree == last.tree && look.board_mark == last.board_mark;

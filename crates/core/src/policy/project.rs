@@ -1,4 +1,4 @@
-//! `liza.yaml`: what people decide about their project. Committed, read from the main root, never from a task's tree.
+//! `liza.yaml`: the project's settings. Committed, read from the main root, never from a task's tree.
 
 use super::audit::AuditConfig;
 use super::experiment::ExperimentConfig;
@@ -15,37 +15,37 @@ use crate::board::inside;
 settings! {
     pub struct ProjectConfig {
         pub version: u32 = 1,
-        /// A change to such a file counts as a test.
+        /// Files that count as tests.
         pub tests: Vec<PathPattern> = patterns(TESTS),
-        /// Such a file is code: a task of kind docs, config or spec must not change it.
+        /// Files that are code: a task of kind docs, config or spec must not change them.
         pub code: Vec<PathPattern> = patterns(CODE),
-        /// Of these, none is: settings and documentation that are written in a programming language.
+        /// Exceptions from `code`: settings and documentation that are written in a programming language.
         pub not_code: Vec<PathPattern> = patterns(NOT_CODE),
-        /// A change to such a file needs the reviewer's express consent: agents and tools act on it.
+        /// Files that agents and tools act on: a change needs the reviewer's explicit consent.
         pub protected: Vec<PathPattern> = patterns(PROTECTED),
-        /// Checks that a tree must pass, in the order they are run.
+        /// Gates in the order of their runs.
         #[serde(deserialize_with = "super::gate::list_or_nothing")]
         pub gates: Vec<Gate>,
-        /// Gates that stand in the file and are not asked, each with its reason.
+        /// Inactive gates, each with its reason.
         #[serde(skip)]
         pub inactive_gates: Vec<Gate>,
         pub gating: Gating,
-        /// What reviewers have to answer, by the risk of the task.
+        /// The checklists of reviewers, by the risk of the task.
         #[serde(skip_serializing_if = "super::settings::is_default")]
         pub checklists: Checklists,
-        /// Gives the red team a turn between approval and merge; without it there is none.
+        /// The red team reviews between approval and merge; without this setting it does not.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub red_team: Option<RedTeamConfig>,
-        /// How roles are played and what they may do; also roles beside the built-in ones.
+        /// Settings and permissions of roles; also additional roles.
         #[serde(deserialize_with = "super::team::registry_by_any_name")]
         pub roles: Roles,
-        /// By whom agents are played whose role and team say nothing else.
+        /// The default provider of agents.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub provider: Option<String>,
-        /// Whom `liza run` starts.
+        /// The agents that `liza run` starts.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub team: Vec<TeamMember>,
-        /// Agent commands, beside or instead of the built-in ones.
+        /// Providers, besides or instead of the built-in ones.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub providers: BTreeMap<String, ProviderEntry>,
         pub run: RunConfig,
@@ -55,13 +55,13 @@ settings! {
         pub overseer: OverseerConfig,
         pub breaker: BreakerConfig,
         pub spend: SpendConfig,
-        /// What a million tokens of a model cost, for providers that report no cost.
+        /// Prices of tokens by model, for providers that report no cost.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub prices: Prices,
         /// Ideas tried and scored: `liza experiment`.
         #[serde(skip_serializing_if = "super::settings::is_default")]
         pub experiment: ExperimentConfig,
-        /// What the git hooks allow.
+        /// Settings of the git hooks.
         pub hooks: HooksConfig,
         pub disk: DiskConfig,
         pub worktrees: WorktreesConfig,
@@ -71,23 +71,23 @@ settings! {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HooksConfig {
-    /// Whether branches of tasks may be pushed before they are merged.
+    /// Whether task branches may be pushed before they are merged.
     #[serde(default)]
     pub push_task_branches: bool,
 }
 
-/// When the disk counts as too full to begin anything new.
+/// When the disk is too full to start new work.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiskConfig {
-    /// Below so many free bytes nothing new is begun; 0 lets everything through. Without it, 200 MB, or a tenth of a
-    /// disk that is smaller than that suggests.
+    /// Below this many free bytes liza starts no new work; 0 means no limit. By default 200 MB, or a tenth of a small
+    /// disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_free_bytes: Option<u64>,
 }
 
 impl DiskConfig {
-    /// How much must be free on a file system of this size.
+    /// The free bytes required on a file system of this size.
     pub fn threshold(&self, total: u64) -> u64 {
         self.min_free_bytes.unwrap_or_else(|| (200 * 1024 * 1024).min(total / 10))
     }
@@ -120,14 +120,14 @@ const PROTECTED: &str = "\
     .pre-commit-config.yaml **/.gitattributes .gitmodules **/.envrc .aider.conf.yml liza.yaml";
 
 impl ProjectConfig {
-    /// Sets inactive gates apart: whatever asks gates sees the active ones only.
+    /// Moves inactive gates to their own list: all other code sees only active ones.
     pub fn set_inactive_apart(&mut self) {
         let (active, inactive) =
             std::mem::take(&mut self.gates).into_iter().partition(|gate| gate.inactive.is_none());
         (self.gates, self.inactive_gates) = (active, inactive);
     }
 
-    /// The names of providers that agents of this project are to be played by.
+    /// The names of the providers of this project's agents.
     pub fn providers_in_use(&self) -> BTreeSet<&str> {
         let of_roles = self.roles.values().map(|role| &role.provider);
         let of_team = self.team.iter().map(|member| &member.provider);
@@ -135,12 +135,12 @@ impl ProjectConfig {
         named.filter(|name| *name != super::team::HUMAN).collect()
     }
 
-    /// Those of `paths` that count as tests.
+    /// The test files among `paths`.
     pub fn tests_among<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
         matching(&self.tests, paths)
     }
 
-    /// Those of `paths` that are code.
+    /// The code files among `paths`.
     pub fn code_among<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
         let mut code = matching(&self.code, paths);
         code.retain(|path| matching(&self.not_code, [path.as_str()]).is_empty());

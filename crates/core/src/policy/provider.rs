@@ -1,57 +1,58 @@
-//! How an agent's command is started and what it prints: data, so that a new one needs no code.
+//! How an agent command is started and what it prints: data, so that a new provider needs no code.
 
 pub use super::provider_errors::ErrorTable;
 
 use super::prelude::*;
 
 sparse_settings! {
-    /// One agent command. In liza.yaml, what is left out is as in the built-in entry of the same name or the one `base` names.
+    /// One provider. In liza.yaml, missing fields are taken from the built-in entry of the same name or the one that
+    /// `base` names.
     pub struct ProviderEntry {
-        /// The entry this one is like.
+        /// The entry from which missing fields are taken.
         pub base: Option<String>,
         /// The program and its arguments. `{prompt}`, `{prompt_file}`, `{model}`, `{worktree}`, `{common_dir}`, `{git_dir}`,
         /// `{board_dir}`, `{run_dir}`, `{session}`, `{max_turns}` and `{usage_file}` are filled in; the words `{permissions}` and
         /// `{args}` stand for those lists. A word, or a list of words, that names a value there is none of is left out.
         pub command: Vec<Words>,
-        /// The arguments that decide what it may do unasked.
+        /// The arguments that set the agent's permissions.
         pub permissions: Option<Vec<Words>>,
-        /// How tools are kept from an agent; what is not said here cannot be.
+        /// How tools are denied to an agent; tools that are not listed here cannot be denied.
         pub deny: Option<Denials>,
-        /// How the prompt reaches it; on standard input if nothing is said.
+        /// How the prompt is passed; by default on standard input.
         pub prompt: Option<PromptBy>,
-        /// What its output looks like; plain text if nothing is said.
+        /// The format of its output; by default plain text.
         pub output: Option<OutputFormat>,
-        /// Names of variables of the caller's environment that it gets beside the common ones; `AWS_*` names several.
-        /// They come on top of those of the base.
+        /// Names of the caller's variables that the command gets besides the common ones; `AWS_*` names several. They
+        /// are added to those of the base.
         pub env: Vec<String>,
-        /// What stands in a prompt and what it becomes on the way: for programs that expand `@file` in what they read. A prompt
-        /// in a file is left as it is.
+        /// Texts in a prompt and their replacements: for programs that expand `@file` in their input. A prompt in a
+        /// file is not changed.
         pub escape: BTreeMap<String, String>,
-        /// The note at the start of a prompt in which something was escaped, where the program leaves the escapes in.
+        /// The note at the start of a prompt with escaped texts, if the program does not undo the escapes.
         pub escape_note: Option<String>,
-        /// Variables that are set for it, on top of those of the base.
+        /// Variables that liza sets, besides those of the base.
         pub set: BTreeMap<String, String>,
-        /// The arguments that make it print its help; without them `liza doctor` does not ask.
+        /// The arguments that print its help; without them `liza doctor` does not check it.
         pub help: Vec<String>,
-        /// Options it knows and its help does not mention.
+        /// Options that exist but are missing in its help.
         pub unlisted: Vec<String>,
-        /// Exit codes by which it says that it reached a limit of its own.
+        /// Exit codes that mean: the command reached its own limit.
         pub limit_exits: Vec<i32>,
-        /// Exit codes that are failures although they mean something else elsewhere: 42 asks for a restart.
+        /// Exit codes that are failures although they have another meaning elsewhere: 42 asks for a restart.
         pub crash_exits: Vec<i32>,
-        /// What people should know before they use it.
+        /// Remarks for people who use it.
         pub remarks: Vec<String>,
-        /// Why it cannot play an agent, if so. An entry with a command of its own does not have it from its base.
+        /// Why it cannot run agents, if so. An entry with its own command does not inherit this.
         pub unfit: Option<String>,
-        /// What it says when it fails, by class; those of the base come behind.
+        /// Error messages by class; those of the base follow.
         pub errors: Option<ErrorTable>,
-        /// What a person types to log in.
+        /// The command with which a person logs in.
         pub login_command: Option<String>,
     }
 }
 
 words! {
-    /// A kind of tools, whatever a provider calls them.
+    /// A kind of tools, whatever the provider's names for them.
     pub enum ToolClass {
         /// Read files.
         Read = "read",
@@ -65,7 +66,7 @@ words! {
 }
 
 impl ToolClass {
-    /// What is not to be done, in words for an agent.
+    /// The forbidden action, in words for an agent.
     pub fn words(self) -> &'static str {
         match self {
             Self::Read => "reading files",
@@ -77,11 +78,11 @@ impl ToolClass {
 }
 
 sparse_settings! {
-    /// By which of its own options an agent command does without tools.
+    /// The options with which an agent command denies tools.
     pub struct Denials {
-        /// The arguments that deny tools by name; `{tools}` stands for the names, with commas between.
+        /// The arguments that deny tools by name; `{tools}` is replaced by the names, separated by commas.
         pub by_name: Vec<String>,
-        /// Tools that no agent gets, by the provider's names: they leave the worktree, or wait for a later hour.
+        /// Tools that no agent gets, by the provider's names: they leave the worktree, or wait for a later time.
         pub always: Vec<String>,
         pub read: Option<Denial>,
         pub write: Option<Denial>,
@@ -91,15 +92,15 @@ sparse_settings! {
 }
 
 sparse_settings! {
-    /// How one kind of tools is denied. With neither names nor permissions there is none of that kind anyway.
+    /// How one kind of tools is denied. With neither names nor permissions, the provider has no tools of that kind.
     pub struct Denial {
-        /// What the provider calls such tools.
+        /// The provider's names of such tools.
         pub tools: Vec<String>,
-        /// What stands in place of the usual permissions.
+        /// Permissions that replace the usual ones.
         pub permissions: Option<Vec<Words>>,
-        /// An agent so bound cannot change the board with `liza` any more; so it is only bound by an express word in liza.yaml.
+        /// The agent can no longer run `liza`; so this denial is used only if liza.yaml asks for it explicitly.
         pub without_liza: bool,
-        /// What it leaves open, or why it holds.
+        /// What the denial leaves open, or why it is reliable.
         pub remark: Option<String>,
     }
 }
@@ -108,17 +109,17 @@ sparse_settings! {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Denied {
     pub classes: Vec<ToolClass>,
-    /// By the provider's own names.
+    /// By the provider's names.
     pub tools: Vec<String>,
 }
 
 impl Denied {
-    /// What stands in place of the entry's permissions, if anything does.
+    /// The permissions instead of the entry's, if there are any.
     pub fn permissions<'e>(&self, entry: &'e ProviderEntry) -> Option<&'e [Words]> {
         self.classes.iter().find_map(|class| entry.denial(*class)?.permissions.as_deref())
     }
 
-    /// The arguments that deny the rest by name.
+    /// The arguments that deny the remaining tools by name.
     pub fn words(&self, entry: &ProviderEntry) -> Vec<String> {
         let of_classes =
             self.classes.iter().filter_map(|class| entry.denial(*class)).flat_map(|one| &one.tools);
@@ -135,7 +136,7 @@ impl Denied {
     }
 }
 
-/// Arguments that stand or fall together.
+/// Arguments that are used or dropped together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Words {
@@ -164,17 +165,17 @@ pub enum PromptBy {
     /// On standard input.
     #[default]
     Stdin,
-    /// As the argument `{prompt}`; one that is too long for an argument becomes a pointer to its file.
+    /// As the argument `{prompt}`; a prompt that is too long for an argument becomes a reference to its file.
     Argument,
     /// In the file `{prompt_file}`.
     File,
 }
 
-/// Whose way of writing an output follows.
+/// The format of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputFormat {
-    /// Nothing is read from it.
+    /// liza reads nothing from it.
     #[default]
     Text,
     ClaudeStream,
@@ -190,25 +191,25 @@ pub enum OutputFormat {
     AcpJsonl,
 }
 
-/// What an exit code of an agent's command says.
+/// The meaning of an exit code of an agent command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     Done,
-    /// It wants to be started again at once.
+    /// The command asks to be started again at once.
     Restart,
-    /// It reached a limit of its own.
+    /// The command reached its own limit.
     Limit,
     Crash,
 }
 
 impl ProviderEntry {
-    /// The program that is started.
+    /// The program to start.
     pub fn program(&self) -> &str {
         self.command.first().and_then(|words| words.as_slice().first()).map_or("", String::as_str)
     }
 
-    /// How this kind of tools is denied, if it can be. A command from liza.yaml marks where the arguments go that restrict
-    /// the agent; a command without that mark gets none of them.
+    /// How this kind of tools is denied, if it can be. A command in liza.yaml marks where the restricting arguments go;
+    /// a command without that mark gets none of them.
     pub fn denial(&self, class: ToolClass) -> Option<&Denial> {
         let denials = self.deny.as_ref().filter(|_| self.takes_permissions())?;
         let denial = match class {
@@ -220,7 +221,7 @@ impl ProviderEntry {
         denial.as_ref()
     }
 
-    /// Whether a former session can be gone on with.
+    /// Whether a former session can be resumed.
     pub fn can_resume(&self) -> bool {
         self.command.iter().flat_map(Words::as_slice).any(|word| word.contains("{session}"))
     }
@@ -238,7 +239,7 @@ impl ProviderEntry {
         self.deny.as_ref().map_or(&[], |denials| denials.always.as_slice())
     }
 
-    /// A prompt as this program must read it, so that the agent understands what was meant: one pass, the longest text first.
+    /// A prompt with its escapes, so that the agent reads the original: one pass, the longest text first.
     pub fn escaped(&self, prompt: &str) -> String {
         let mut from: Vec<(&str, &str)> = self.escape.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
         from.retain(|(text, _)| !text.is_empty());
@@ -277,7 +278,7 @@ impl ProviderEntry {
         }
     }
 
-    /// The options this entry relies on and a help text should mention.
+    /// The options of this entry that the help text should mention.
     pub fn options(&self) -> Vec<&str> {
         let words = self.command.iter().chain(self.permissions.iter().flatten()).flat_map(Words::as_slice);
         let mut options: Vec<&str> = words
@@ -291,7 +292,7 @@ impl ProviderEntry {
         options
     }
 
-    /// This entry, with what it leaves open as in `base`.
+    /// This entry, with missing fields from `base`.
     pub fn over(&self, base: &Self) -> Self {
         let mut set = base.set.clone();
         set.extend(self.set.clone());

@@ -1,28 +1,28 @@
-//! What an agent command says when it fails: a table of patterns for each class, and the time after which it is worth trying
-//! again. The words are a provider's, so they are data: nothing of them is obeyed.
+//! Error messages of agent commands: a table of patterns for each class, and the time of the next try. The messages are
+//! a provider's, so they are data: liza follows no instruction in them.
 
 use super::prelude::*;
 use crate::board::breaker::CrashClass;
 
-/// A line of an error is looked at so far.
+/// How many bytes of a line are examined.
 const LONGEST: usize = 4096;
 /// The longest time, in seconds, that a runner waits for a provider.
 const LONGEST_WAIT: u64 = 31 * 24 * 3600;
 
 sparse_settings! {
-    /// Texts by which a failure is known, upper and lower case alike; `*` stands for anything. The classes are tried in this order.
+    /// Patterns of error messages, ignoring case; `*` stands for any text. The classes are tried in this order.
     pub struct ErrorTable {
         /// The provider has no login, or its key is wrong.
         pub login: Vec<String>,
-        /// What was paid for is used up.
+        /// The paid quota is used up.
         pub quota: Vec<String>,
-        /// The conversation does not fit into the model any more.
+        /// The conversation no longer fits into the model's context.
         pub context: Vec<String>,
         /// Too many requests at a time.
         pub rate_limit: Vec<String>,
-        /// Its tools were denied.
+        /// The agent's tools were denied.
         pub permission: Vec<String>,
-        /// Its service cannot be reached.
+        /// The provider's service cannot be reached.
         pub network: Vec<String>,
     }
 }
@@ -45,7 +45,7 @@ impl ErrorTable {
         self.classes().into_iter().find(|(_, patterns)| fits(patterns)).map(|(class, _)| class)
     }
 
-    /// This table, and what it leaves open as in the other.
+    /// This table, with missing classes from `base`.
     pub fn before(&self, base: &Self) -> Self {
         let both = |own: &[String], base: &[String]| [own, base].concat();
         Self {
@@ -59,7 +59,7 @@ impl ErrorTable {
     }
 }
 
-/// Whether the parts of the pattern stand in the text one after the other.
+/// Whether the text contains the parts of the pattern in order.
 fn holds(text: &str, pattern: &str) -> bool {
     let mut rest = text;
     let mut any = false;
@@ -73,7 +73,7 @@ fn holds(text: &str, pattern: &str) -> bool {
     any
 }
 
-/// When a provider says it can be asked again: a time, or so long from now. A time of day is one of this machine's zone, which
+/// When the provider can be used again: a time, or a duration from now. A time of day is in this machine's zone, which
 /// is so many seconds ahead of UTC.
 pub fn again_at(said: &str, now: Wall, ahead_of_utc: i64) -> Option<Wall> {
     let said: String = said.chars().take(LONGEST).collect();
@@ -99,8 +99,8 @@ const DAY: i64 = 86_400;
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// `at 4:23 AM`, `resets 3pm`, `at Nov 20th, 2026 4:23 AM`. Without a date, the next time it is so late; the minute that runs
-/// is over in a minute.
+/// `at 4:23 AM`, `resets 3pm`, `at Nov 20th, 2026 4:23 AM`. Without a date, the next such time; for the present minute,
+/// one minute later.
 fn time_of_day_in(said: &str, now: Wall, ahead_of_utc: i64) -> Option<Wall> {
     let words: Vec<&str> =
         said.split(|c: char| c.is_whitespace() || ",()".contains(c)).filter(|w| !w.is_empty()).collect();
@@ -132,7 +132,7 @@ fn time_of_day(word: &str, next: Option<&&str>) -> Option<i64> {
     Some(hour * 3600 + minute * 60)
 }
 
-/// Midnight of `nov 20th 2026`, where the words end with a date.
+/// Midnight of `nov 20th 2026`, if the words end with a date.
 fn date_before(words: &[&str]) -> Option<Wall> {
     let [.., month, day, year] = words else { return None };
     let month = MONTHS.iter().position(|name| month.starts_with(name))? + 1;
@@ -141,7 +141,7 @@ fn date_before(words: &[&str]) -> Option<Wall> {
     Wall::parse(&format!("{year}-{month:02}-{day:02}T00:00:00Z"))
 }
 
-/// Seconds or milliseconds since 1970, as they stand behind `|` or in JSON.
+/// Seconds or milliseconds since 1970, after `|` or in JSON.
 fn epoch_in(said: &str) -> Option<Wall> {
     let numbers = said.split(|c: char| !c.is_ascii_digit());
     numbers.into_iter().find_map(|digits| {
@@ -172,7 +172,7 @@ fn wait_in(said: &str) -> Option<u64> {
         .find_map(|word| said.match_indices(word).find_map(|(at, _)| duration(&said[at + word.len()..])))
 }
 
-/// A number with a unit, and more of them behind it; a number alone is seconds.
+/// A number with a unit, and more of them after it; a number alone is seconds.
 fn duration(text: &str) -> Option<u64> {
     let mut rest = text.trim_start_matches([' ', ':', '=', '"', '\'']);
     let (mut seconds, mut any) = (0.0, false);

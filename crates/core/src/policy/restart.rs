@@ -1,30 +1,30 @@
-//! When an agent that crashed is started again, when it is given up, and when its task is the cause.
+//! When a crashed agent is restarted, when its runner gives up, and when its task is the cause.
 
 use std::time::Duration;
 
 use super::prelude::*;
 use crate::board::breaker::Crash;
 
-/// So many crashes within the window end a runner.
+/// This many crashes within the window end a runner.
 pub const CRASHES: usize = 3;
 pub const WINDOW: Duration = Duration::from_secs(300);
 /// The first pause; each further crash in the window doubles it.
 pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// So many crashes on one task within an hour are blamed on the task. One more than end a runner: an agent that is broken
-/// itself must not block a task that other agents can do.
+/// This many crashes on one task within an hour are blamed on the task. One more than end a runner: a broken agent must
+/// not block a task that other agents can do.
 const CRASHES_OF_TASK: usize = CRASHES + 1;
 const TASK_WINDOW_SECONDS: i64 = 3600;
-/// So much of how the last one ended is repeated.
+/// How much of the last crash's text is quoted.
 const LAST_WORDS_CHARS: usize = 300;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterCrash {
-    /// Start it again after this long.
+    /// Restart it after this time.
     Restart(Duration),
     GiveUp,
 }
 
-/// The crashes of one agent, by the moment they happened (any clock that only goes forward).
+/// The crashes of one agent, by time (any clock that only goes forward).
 #[derive(Debug, Clone)]
 pub struct Crashes {
     at: Vec<Duration>,
@@ -37,7 +37,7 @@ impl Crashes {
         Self { at: Vec::new(), first_pause }
     }
 
-    /// Whether there was one at all.
+    /// Whether there was a crash.
     pub fn any(&self) -> bool {
         !self.at.is_empty()
     }
@@ -54,8 +54,8 @@ impl Crashes {
     }
 }
 
-/// Why a task is blocked on which agents crashed too often, however many agents that were. Crashes before a person last
-/// unblocked it, or an agent last submitted it, count no more. The body of the task must be loaded.
+/// Why a task is blocked on which agents crashed too often, one agent or several. Crashes before the last unblock or
+/// submission do not count. The body of the task must be loaded.
 pub fn task_is_to_blame(board: &Board, task: &TaskId, now: Wall) -> Option<String> {
     let history = &board.task(task)?.body().history;
     let moved = history.iter().rfind(|entry| matches!(entry.event, Event::Unblocked | Event::Submitted));
@@ -74,7 +74,7 @@ pub fn task_is_to_blame(board: &Board, task: &TaskId, now: Wall) -> Option<Strin
     })
 }
 
-/// The last failure of each agent that was given up, or whose provider rests.
+/// The last crash of each agent whose runner gave up, or whose provider is paused.
 pub fn failing(board: &Board, now: Wall) -> Vec<&Crash> {
     let mut last: BTreeMap<&AgentId, &Crash> = BTreeMap::new();
     for crash in &board.rest.circuit_breaker.crashes {
@@ -88,7 +88,7 @@ pub fn failing(board: &Board, now: Wall) -> Vec<&Crash> {
     last.into_values().filter(counts).collect()
 }
 
-/// What has to be answered before an agent tries it again.
+/// The questions to answer before an agent tries the task again.
 pub fn questions_after_crashes(task: &TaskId) -> Vec<String> {
     vec![
         format!("What makes agents crash on this task? `liza agent log {task}` shows their last session."),

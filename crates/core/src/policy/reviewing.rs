@@ -4,12 +4,11 @@ use super::prelude::*;
 
 settings! {
     pub struct ReviewConfig {
-        /// How many different reviewers have to approve, by the risk of the task.
+        /// How many different reviewers must approve, by the risk of the task.
         pub quorum: Quorum,
-        /// Work that passes everything and has only minor issues in two rounds running is accepted with notes.
+        /// Work that passes all gates and has only minor issues in two rounds in a row is accepted with notes.
         pub accept_minor: bool = true,
-        /// What the rounds of one task may take together, in seconds of work and review without the time it waited; 0 for no
-        /// limit.
+        /// The time limit for all rounds of one task, in seconds of work and review without waiting; 0 for no limit.
         pub max_seconds: u64 = 3600,
     }
 }
@@ -24,7 +23,7 @@ settings! {
 }
 
 impl Quorum {
-    /// How many have to approve a task of this risk; one at least.
+    /// How many reviewers must approve a task of this risk; at least one.
     pub fn of(self, risk: Risk) -> u32 {
         let asked = match risk {
             Risk::Low => self.low,
@@ -34,7 +33,7 @@ impl Quorum {
         asked.max(1)
     }
 
-    /// The most that is asked for anything.
+    /// The most reviewers that any risk needs.
     pub fn most(self) -> u32 {
         self.low.max(self.medium).max(self.high).max(1)
     }

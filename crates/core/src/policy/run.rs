@@ -1,5 +1,5 @@
-//! What a run of the whole team does next: keep all seats of the window busy, finish tasks before it starts new ones, and
-//! say when no task can proceed any more, and why.
+//! The next step of a run: keep all seats of the window busy, finish tasks before starting new ones, and say why no
+//! task can proceed.
 
 use super::overseer::Question;
 use super::prelude::*;
@@ -15,34 +15,34 @@ pub struct Seat {
     pub role: Role,
 }
 
-/// What is known of the team at this moment.
+/// The state of the team at this moment.
 #[derive(Debug, Clone, Default)]
 pub struct Team {
     pub seats: Vec<Seat>,
     /// Agents that work, and on which task.
     pub busy: BTreeMap<AgentId, Option<TaskId>>,
-    /// Agents that are not started any more, and why.
+    /// Agents that are not started again, and why.
     pub out: BTreeMap<AgentId, String>,
     /// The command that shows the log of each of those agents.
     pub logs: BTreeMap<AgentId, String>,
     /// Agents that another process runs.
     pub elsewhere: BTreeSet<AgentId>,
-    /// Agents that failed just now and are not started for a moment.
+    /// Agents that failed just now and are paused.
     pub resting: BTreeSet<AgentId>,
-    /// Occasions the planner was woken for already.
+    /// Events for which the planner was already started.
     pub handled: BTreeSet<String>,
-    /// Tasks for which agents were started again and again without a result, and what the last one said.
+    /// Tasks for which agents were repeatedly started without a result, and the last message.
     pub futile: BTreeMap<TaskId, String>,
     pub window: usize,
     /// Roles that a person plays.
     pub people: BTreeSet<Role>,
-    /// Seats that merge what a person approved, and do nothing else.
+    /// Seats that merge work approved by a person, and do nothing else.
     pub mergers: BTreeSet<AgentId>,
-    /// Questions to a person that are not answered yet.
+    /// Unanswered questions to a person.
     pub questions: Vec<Question>,
-    /// What may be spent.
+    /// The spending limits.
     pub caps: SpendConfig,
-    /// Only this task matters.
+    /// Only this task counts.
     pub only: Option<TaskId>,
 }
 
@@ -69,7 +69,7 @@ pub struct Start {
     pub agent: AgentId,
     pub role: Role,
     pub task: Option<TaskId>,
-    /// The occasions a planner is woken for.
+    /// The events for which a planner is started.
     pub woken: Vec<String>,
 }
 
@@ -104,17 +104,17 @@ pub enum CauseKind {
     /// A person has to answer or decide.
     Person,
     Cycle,
-    /// Paths are held by a task that does not move.
+    /// Paths are held by a task that does not proceed.
     OwnershipDeadlock,
     MissingRole,
-    /// Agents were started for it again and again, and could not claim it.
+    /// Agents were repeatedly started for it and could not claim it.
     DispatchError,
     Dependency,
     /// A cap is used up; only a person may raise it.
     Spend,
-    /// An agent outside of this team works on it.
+    /// An agent outside this team works on it.
     Elsewhere,
-    /// It proceeds without a person when a time has passed.
+    /// It proceeds without a person after some time.
     Later,
 }
 
@@ -134,7 +134,7 @@ pub struct Next {
     pub state: State,
 }
 
-/// Decides which agents to start. Bodies of tasks ready for review and of approved ones must be loaded.
+/// Decides which agents to start. Bodies of approved tasks and of those ready for review must be loaded.
 pub fn next(board: &Board, world: &World, now: &Stamp, team: &Team) -> Next {
     let mut round = Round { board, world, now, team, given: BTreeSet::new(), starts: Vec::new() };
     if world.switches.global().is_none() {
@@ -166,7 +166,7 @@ impl<'a> Round<'a> {
             && self.world.switches.stopping(agent, None).is_none()
     }
 
-    /// Planners do not count: what is kept in reserve is kept for them.
+    /// Planners do not count: the reserve is for them.
     fn has_room(&self) -> bool {
         let planner = Role::planner();
         let is_planner = |agent: &AgentId| self.team.playing(&planner).any(|seat| &seat.agent == agent);
@@ -212,13 +212,13 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Merges and reviews first: what is finished is worth more than what is begun.
+    /// Merges and reviews come first: finished work is worth more than started work.
     fn finish_reviews(&mut self) {
         // Merges happen one after the other, so one merger is enough.
         let queue = merge_order(self.board);
         let merging = queue.iter().any(|task| self.team.is_at(task));
         let merge = queue.into_iter().find(|task| !merging && self.wanted(task));
-        // What the red team is to look at is nearer to its end than what no reviewer has seen.
+        // Tasks for the red team come first: they are nearer to their end.
         let attacks = sorted(self.board, |task| task.awaits_red_team() && task.judged_by().is_some());
         let reviews =
             sorted(self.board, |task| task.status == Status::ReadyForReview && task.judged_by().is_some());
@@ -253,7 +253,7 @@ impl<'a> Round<'a> {
 
     fn begin_tasks(&mut self) {
         let candidates = sorted(self.board, is_claimable);
-        // First the tasks that an agent of the team has begun, then the rest.
+        // Tasks that an agent of the team has started come first.
         let of_team = |task: &&Task| task.assigned_to.as_ref().is_some_and(|agent| self.team.has(agent));
         let (begun, fresh): (Vec<&Task>, Vec<&Task>) = candidates.into_iter().partition(of_team);
         for task in begun.into_iter().chain(fresh) {
@@ -278,7 +278,7 @@ impl<'a> Round<'a> {
         self.team.caps.reached(self.board, task, Some(&seat.agent)).is_none()
     }
 
-    /// A free seat that has work of its own to go on with takes nothing else.
+    /// Whether a free seat has its own work to continue; then it takes no other.
     fn has_own_work(&self, seat: &Seat) -> bool {
         self.board.tasks.iter().any(|task| is_own_work(seat, task))
     }
@@ -288,7 +288,7 @@ impl<'a> Round<'a> {
         if call.check_switches(Some(&task.id)).is_err() || !self.is_affordable(seat, Some(task)) {
             return false;
         }
-        // No agent runs in this seat: what it holds on record, it no longer holds once it is started again.
+        // No agent runs in this seat: the recorded lease ends when the agent is started again.
         is_own_work(seat, task) || check_claimable(self.board, &call, task).is_ok()
     }
 
@@ -335,7 +335,7 @@ impl<'a> Round<'a> {
         let mut causes = Vec::new();
         if let Some(cycle) = Graph::of(&board.tasks).cycle() {
             let names: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
-            let why = format!("these tasks wait for each other: {}", names.join(" → "));
+            let why = format!("these tasks depend on each other: {}", names.join(" → "));
             let hint = "split or replan one of them: `liza task rescope ID --into FILE --reason …`";
             causes.push(Cause::new(CauseKind::Cycle, why, hint));
         }
@@ -352,7 +352,7 @@ impl<'a> Round<'a> {
             let Some(task) = board.task(only).filter(|task| task.status != Status::Merged) else {
                 return State::Complete;
             };
-            let why = format!("it is {}, so nothing of it was merged", task.status);
+            let why = format!("it is {}, so it was not merged", task.status);
             let hint = format!("`liza task show {only}` says why; start the job again if it is still wanted");
             return State::Stuck(vec![Cause::person(why, hint).of(only)]);
         }
@@ -360,7 +360,7 @@ impl<'a> Round<'a> {
             return State::Complete;
         }
         if board.is_planned() {
-            let hint = "plan new tasks with `liza plan FILE` or `liza task add`, or leave it at that";
+            let hint = "plan new tasks with `liza plan FILE` or `liza task add`, or end here";
             return State::Stuck(vec![Cause::person("everything was abandoned", hint)]);
         }
         let planner = Role::planner();
@@ -368,7 +368,7 @@ impl<'a> Round<'a> {
             let hint = "`liza plan FILE` or `liza task add` adds tasks";
             return State::Waiting(vec![Cause::new(
                 CauseKind::Elsewhere,
-                "a person is to plan the goal",
+                "a person must plan the goal",
                 hint,
             )]);
         }
@@ -377,7 +377,7 @@ impl<'a> Round<'a> {
             planning.filter(|_| !team.handled.iter().any(|key| key.starts_with("initial_planning")));
         if let Some(seat) = planning {
             let why = format!("nothing is planned yet, and another process runs {}", seat.agent);
-            let hint = "`liza agent list` shows it; `liza plan FILE` does without it";
+            let hint = "`liza agent list` shows that agent; or plan without it: `liza plan FILE`";
             return State::Waiting(vec![Cause::new(CauseKind::Elsewhere, why, hint)]);
         }
         State::Stuck(vec![self.used_up(&planner, None).unwrap_or_else(|| nothing_planned(team))])
@@ -481,7 +481,7 @@ impl<'a> Round<'a> {
             return used;
         }
         if let Some(agent) = self.taker_elsewhere(task, &role) {
-            let why = format!("{agent}, which another process runs, may take it");
+            let why = format!("{agent}, which another process runs, may claim it");
             return Cause::new(CauseKind::Elsewhere, why, "`liza agent list` shows what it does");
         }
         if let Some(missing) = missing_role(team, &role) {
@@ -503,7 +503,7 @@ impl<'a> Round<'a> {
         Cause::person(refusal.map_or(why, |refusal| refusal.message), format!("`liza task show {id}`"))
     }
 
-    /// Whether a person of the team may take this now and no agent of the team will.
+    /// Whether a person of the team may take the task now and no agent of the team will.
     fn is_for_a_person(&self, task: &Task) -> bool {
         let role = task.judged_by().unwrap_or_else(|| task.role.clone());
         if !self.team.people.contains(&role) || !self.team.is_about(task) {
@@ -526,16 +526,16 @@ impl<'a> Round<'a> {
             && !self.team.playing(&role).any(may)
     }
 
-    /// The cap that is used up, so that no agent of the role may spend anything on this.
+    /// The used-up cap that forbids all agents of the role to spend on this task.
     fn used_up(&self, role: &Role, task: Option<&Task>) -> Option<Cause> {
         let reached = |seat: &Seat| self.team.caps.reached(self.board, task, Some(&seat.agent));
         let reached = self.team.playing(role).map(reached).collect::<Option<Vec<_>>>()?.into_iter().next()?;
-        let why = format!("nothing more is begun: {}", reached.describe());
+        let why = format!("liza starts no more work: {}", reached.describe());
         let hint = format!("raise `{}` in liza.yaml, then run again", reached.setting);
         Some(Cause::new(CauseKind::Spend, why, hint))
     }
 
-    /// An agent that another process runs and that could claim this now.
+    /// An agent of another process that could claim this task now.
     fn taker_elsewhere(&self, task: &Task, role: &Role) -> Option<&'a AgentId> {
         let could = |seat: &&Seat| {
             let call = self.call(&seat.agent);
@@ -555,14 +555,14 @@ impl<'a> Round<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForPerson {
     pub task: TaskId,
-    /// Names this occasion: the next submission of the same task is another one.
+    /// Identifies this event: the next submission of the same task is another one.
     pub key: String,
     pub why: String,
     /// The next thing to type.
     pub hint: String,
 }
 
-/// What waits for a person of the team right now.
+/// The tasks that wait for a person of the team now.
 pub fn for_people(board: &Board, world: &World, now: &Stamp, team: &Team) -> Vec<ForPerson> {
     if team.people.is_empty() || world.switches.global().is_some() {
         return Vec::new();
@@ -581,8 +581,8 @@ pub fn for_people(board: &Board, world: &World, now: &Stamp, team: &Team) -> Vec
 
 fn for_a_person(task: &Task) -> String {
     match task.judged_by() {
-        Some(role) => format!("a person is to review it as {role}"),
-        None => format!("a person is to work on it as {}", task.role),
+        Some(role) => format!("a person must review it as {role}"),
+        None => format!("a person must work on it as {}", task.role),
     }
 }
 
@@ -598,19 +598,19 @@ fn nothing_planned(team: &Team) -> Cause {
     let planner = Role::planner();
     let Some(why) = missing_role(team, &planner) else {
         let hint = "`liza agent log planner-1` shows what it did; add tasks with `liza plan FILE` or `liza task add`";
-        return Cause::person("the planner was woken and made no tasks", hint);
+        return Cause::person("the planner was started and added no tasks", hint);
     };
     let add = "add tasks with `liza plan FILE` or `liza task add`, or a planner to the team in liza.yaml";
     let hint = last_words(team, &planner).unwrap_or_else(|| add.to_owned());
     Cause::new(CauseKind::MissingRole, format!("there are no tasks, and {why}"), hint)
 }
 
-/// Whether the role registry lets the agent merge; an agent not registered yet gets its grants when it registers.
+/// Whether the role registry lets the agent merge; an unregistered agent gets its grants when it registers.
 fn may_merge(board: &Board, agent: &AgentId) -> bool {
     board.agent(agent).is_none_or(|agent| !agent.grants.denied.contains(&Operation::Merge))
 }
 
-/// Why no agent of the team can play a role; nothing if one can.
+/// Why no agent of the team has a role; none if one has.
 fn missing_role(team: &Team, role: &Role) -> Option<String> {
     let stopped = |Seat { agent, .. }: &Seat| Some(format!("{agent} has stopped ({})", team.out.get(agent)?));
     let stopped = team.playing(role).map(stopped).collect::<Option<Vec<_>>>()?;
@@ -624,7 +624,7 @@ fn last_words(team: &Team, role: &Role) -> Option<String> {
     (!logs.is_empty()).then(|| format!("{}; fix that, then run again", logs.join(", ")))
 }
 
-/// Causes in words, each said once with all the tasks that have it.
+/// Causes in words, each once with all its tasks.
 pub fn in_words(causes: &[Cause]) -> Vec<String> {
     let mut said: Vec<(&Cause, Vec<&str>)> = Vec::new();
     for cause in causes {
@@ -645,7 +645,7 @@ pub fn in_words(causes: &[Cause]) -> Vec<String> {
         .collect()
 }
 
-/// That a person was asked about an agent, and what happens without an answer.
+/// The question about an agent, and what happens without an answer.
 fn unanswered(question: &Question) -> String {
     let Question { asked, agent, seen, .. } = question;
     let (behaviour, otherwise) = (question.behaviour.as_str(), question.otherwise());

@@ -1,8 +1,8 @@
-//! Which work to offer an agent: its own first, then the most urgent, then the oldest.
+//! Which work to offer an agent: its own first, then by urgency, then by age.
 
 use super::prelude::*;
 
-/// Whether an agent may claim or take over the task, as far as its state goes.
+/// Whether the status of a task allows a claim or takeover.
 pub fn is_claimable(task: &Task) -> bool {
     matches!(task.status, Status::Idle | Status::Rejected | Status::IntegrationFailed | Status::Working)
 }
@@ -28,19 +28,19 @@ fn best<'b>(
 ) -> Option<&'b Task> {
     let open = |task: &&Task| fits(task) && call.check_switches(Some(&task.id)).is_ok();
     let mut tasks: Vec<&Task> = board.tasks.iter().collect();
-    // Equals stay in their order.
+    // The sort is stable.
     tasks.sort_by_key(|task| std::cmp::Reverse((own(task), task.priority)));
     tasks.into_iter().find(open)
 }
 
-/// The bodies that must be loaded to say who may review what, and what is merged first.
+/// The bodies that are needed to decide who may review and what is merged first.
 pub fn needed_for_reviews(board: &Board) -> Needs {
     let waiting = |task: &&Task| matches!(task.status, Status::ReadyForReview | Status::Approved);
     Needs::Tasks(board.tasks.iter().filter(waiting).map(|task| task.id.clone()).collect())
 }
 
-/// Approved tasks in the order they are merged, those left out that the red team is still to look at: the most urgent first, then who was approved first, then who owns less,
-/// for that is the least in the way of others. See [`needed_for_reviews`].
+/// Approved tasks in their merge order, without those that wait for the red team: by urgency, then by time of approval,
+/// then by the number of owned paths, because fewer paths block fewer tasks. See [`needed_for_reviews`].
 pub fn merge_order(board: &Board) -> Vec<&Task> {
     let ready = |task: &&Task| task.status == Status::Approved && !task.awaits_red_team();
     let mut approved: Vec<&Task> = board.tasks.iter().filter(ready).collect();
@@ -51,14 +51,15 @@ pub fn merge_order(board: &Board) -> Vec<&Task> {
     approved
 }
 
-/// How much these patterns may cover: whole directories before single files.
+/// How much these patterns may cover: directories count more than single files.
 fn breadth(owns: &[PathPattern]) -> (usize, usize) {
     let wide =
         |pattern: &&PathPattern| pattern.as_str().ends_with('/') || pattern.as_str().contains(['*', '?']);
     (owns.iter().filter(wide).count(), owns.len())
 }
 
-/// The best work this caller could judge now in this role, as a reviewer or as the red team; see [`needed_for_reviews`].
+/// The best task that this caller could judge now in this role, as a reviewer or as the red team; see
+/// [`needed_for_reviews`].
 pub fn best_review<'b>(
     board: &'b Board,
     call: &Call,

@@ -1,6 +1,6 @@
-//! How the parts of liza.yaml are declared: an unknown key is refused, a missing one has its default.
+//! Macros that declare the parts of liza.yaml: an unknown key is refused, a missing one has its default.
 
-/// Declares settings with their defaults beside them; where none stands there, it is the default of the type.
+/// Declares settings with their defaults; without one, the default of the type.
 macro_rules! settings {
     ($(#[$meta:meta])* $vis:vis struct $name:ident {
         $($(#[$field_meta:meta])* pub $field:ident: $type:ty $(= $default:expr)?),* $(,)?
@@ -20,7 +20,7 @@ macro_rules! settings {
     (@default $default:expr) => { $default };
 }
 
-/// Declares settings that are empty by default and written only where they are set.
+/// Declares settings that are empty by default and written only if set.
 macro_rules! sparse_settings {
     ($(#[$meta:meta])* $vis:vis struct $name:ident {
         $($(#[$field_meta:meta])* pub $field:ident: $type:ty),* $(,)?
@@ -68,14 +68,14 @@ impl<T: TryFrom<u64>> serde::de::Visitor<'_> for Whole<T> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<T, E> {
-        // Beyond this not every whole number can be distinguished from its neighbours.
+        // Beyond this, not every whole number can be represented.
         let is_whole = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
         let whole = is_whole.then_some(number as u64).and_then(|whole| T::try_from(whole).ok());
         whole.ok_or_else(|| E::invalid_value(serde::de::Unexpected::Float(number), &self))
     }
 }
 
-/// The same where nothing need be said.
+/// The same for an optional value.
 pub(super) fn whole_if_said<'de, D: serde::Deserializer<'de>, T: TryFrom<u64>>(
     from: D,
 ) -> Result<Option<T>, D::Error> {

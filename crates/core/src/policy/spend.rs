@@ -1,10 +1,10 @@
-//! What work may cost: `spend:` in liza.yaml, and from when on an alert says so.
+//! Spending limits: `spend:` in liza.yaml, and when an alert reports them.
 
 use super::prelude::*;
 
 pub use crate::board::caps::{Cap, CapUse, Caps as SpendConfig};
 
-/// Whether the caps are ones that can be kept; otherwise why not. One that is less than nothing would cap nothing, silently.
+/// Refuses invalid caps: a negative cap would silently have no effect.
 pub fn check(caps: &SpendConfig) -> Result<(), String> {
     for (name, cap) in [("task", &caps.task), ("agent", &caps.agent), ("run", &caps.run)] {
         if let Some(usd) = cap.usd.filter(|usd| !(usd.is_finite() && *usd >= 0.0)) {
@@ -15,7 +15,7 @@ pub fn check(caps: &SpendConfig) -> Result<(), String> {
     Ok(())
 }
 
-/// The bodies that must be loaded to say what may be begun: with a cap for tasks, those of every task that could be.
+/// The bodies that are needed to decide what may start: with a cap for tasks, those of every task that could.
 pub fn needed_to_begin(board: &Board, caps: &SpendConfig) -> Needs {
     let capped = !caps.task.is_none();
     let wanted = |task: &&Task| match task.status {
@@ -26,8 +26,8 @@ pub fn needed_to_begin(board: &Board, caps: &SpendConfig) -> Needs {
     Needs::Tasks(board.tasks.iter().filter(wanted).map(|task| task.id.clone()).collect())
 }
 
-/// Every cap that is nearly or wholly used, of tasks that are not finished, of agents, and of the run. Tasks whose bodies are
-/// not loaded are passed over.
+/// Every cap that is nearly or wholly used, of unfinished tasks, of agents, and of the run. Tasks without a loaded body
+/// are skipped.
 pub fn near(board: &Board, caps: &SpendConfig) -> Vec<CapUse> {
     if caps.is_none() {
         return Vec::new();

@@ -6,19 +6,19 @@ use super::prelude::*;
 use super::settings::whole_if_said;
 pub use crate::board::route::RunMode;
 
-/// As the provider of a member of the team: a person plays that role by hand.
+/// As the provider of a team member: a person has that role.
 pub const HUMAN: &str = "human";
 
-/// Some agents of one role.
+/// Agents of one role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TeamMember {
     #[serde(deserialize_with = "role_by_any_name")]
     pub role: Role,
-    /// How many of them; their ids are numbered.
+    /// How many; their ids are numbered.
     #[serde(default = "one_of_them")]
     pub count: u32,
-    /// Their provider, if not the one of the role or the project; `human` is a person, for whom a run waits.
+    /// Their provider, if not that of the role or the project; `human` is a person, for whom a run waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }
@@ -27,8 +27,8 @@ fn one_of_them() -> u32 {
     1
 }
 
-/// The team where liza.yaml names none; with as many reviewers as an approval takes, and with a red team agent where the
-/// project gives it a turn.
+/// The default team; with as many reviewers as an approval needs, and with a red team agent if the project has red team
+/// turns.
 pub fn default_team(red_team: bool, reviewers: u32) -> Vec<TeamMember> {
     let member = |role: Role, count: u32| TeamMember { role, count, provider: None };
     let mut team =
@@ -38,36 +38,37 @@ pub fn default_team(red_team: bool, reviewers: u32) -> Vec<TeamMember> {
 }
 
 sparse_settings! {
-    /// How one role is played, and what it may do. `liza roles` shows what holds, and by what it is held.
+    /// The settings and permissions of one role. `liza roles` shows the permissions and how they are enforced.
     pub struct RoleConfig {
-        /// What it is there for, for people.
+        /// The purpose of the role, for people.
         pub description: Option<String>,
         pub provider: Option<String>,
-        /// The provider that plays a slice again whose agent crashed or did not answer properly.
+        /// The provider for the second attempt at a slice whose agent crashed or gave an invalid answer.
         pub fallback: Option<String>,
         pub model: Option<String>,
-        /// More arguments for the provider's command.
+        /// Additional arguments for the provider's command.
         pub args: Vec<String>,
         /// A prompt template, relative to the root of the repository.
         pub template: Option<String>,
         pub limits: Limits,
-        /// The only operations on the board, and the only kinds of tools (read, write, run, network), that it may use; each of
-        /// the two lists is whole where any of it is named. It never gets what the rules keep from its role.
+        /// The only operations on the board, and the only kinds of tools (read, write, run, network), that the role may
+        /// use; each of the two lists is complete if it has an entry. It cannot grant what the rules forbid to the
+        /// role.
         pub allow: Vec<String>,
-        /// Operations on the board, kinds of tools, or tools by their provider's names, that it may not use.
+        /// Operations on the board, kinds of tools, or tools by their provider's names, that the role may not use.
         pub deny: Vec<String>,
-        /// Roles it may plan work for, if it plans at all.
+        /// Roles that it may plan work for, if it plans.
         #[serde(deserialize_with = "roles_by_any_name")]
         pub may_spawn: Option<Vec<Role>>,
         /// Roles it may send messages to.
         #[serde(deserialize_with = "roles_by_any_name")]
         pub may_message: Option<Vec<Role>>,
-        /// The only paths its commits may touch, within what its task allows; without it, all of those.
+        /// The only paths that its commits may touch, within its task's scope; by default all of them.
         pub paths: Vec<PathPattern>,
     }
 }
 
-/// Roles go by the words of a work graph and of its elders, too: `implementer`, `scaffolder`, `reviewer`, `project_manager`.
+/// Roles may have the names of a work graph or older names: `implementer`, `scaffolder`, `reviewer`, `project_manager`.
 fn one_name(role: Role) -> Role {
     Role::of_work_graph(role.as_str()).unwrap_or(role)
 }
@@ -81,7 +82,7 @@ fn roles_by_any_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
     Ok(said.map(|roles| roles.into_iter().map(one_name).collect()))
 }
 
-/// Roles by the names they have on the board. One role under two names has two settings, and neither counts.
+/// Roles by their names on the board. One role under two names is an error.
 pub fn registry_by_any_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Roles, D::Error> {
     let mut roles = Roles::new();
     for (said, config) in Roles::deserialize(deserializer)? {
@@ -96,7 +97,7 @@ pub fn registry_by_any_name<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
 }
 
 sparse_settings! {
-    /// What one session of an agent may cost. What is not said is the built-in figure of the role; 0 means no limit.
+    /// The limits of one session. A missing value is the built-in one of the role; 0 means no limit.
     #[derive(Copy)]
     pub struct Limits {
         #[serde(deserialize_with = "whole_if_said")]
@@ -109,7 +110,7 @@ sparse_settings! {
 }
 
 impl Limits {
-    /// What holds for a role: its own figures, then the built-in ones; none is left that says 0.
+    /// The limits of a role: its own, then the built-in ones; a limit of 0 is left out.
     pub fn of_role(role: &Role, config: Option<&RoleConfig>) -> Self {
         let said = config.map(|config| config.limits).unwrap_or_default();
         let (wall, turns, tokens) = match role.as_str() {
@@ -135,30 +136,30 @@ settings! {
         /// How many agents work at the same time; `max_parallel` is the same setting.
         #[serde(alias = "max_parallel")]
         pub window: u32 = 4,
-        /// The same for goals that `liza run "WHAT"` has routed; no more than 12 where files change, and 16 where none does.
+        /// The same for goals that `liza run "WHAT"` has routed; at most 12 if files change, and 16 otherwise.
         pub routed_window: u32 = 16,
         pub mode: RunMode,
-        /// How many agents this machine and its accounts bear in all.
+        /// How many agents this machine and its accounts allow in all.
         pub max_threads: u32 = 48,
-        /// Of those, how many are kept free: for the planner, and for whatever comes up.
+        /// How many of those are kept free: for the planner, and for other needs.
         pub reserve_threads: u32 = 4,
-        /// How long an agent has to end after it was asked to.
+        /// How long an agent has to end after the request to stop.
         pub grace_seconds: u64 = 10,
     }
 }
 
 impl RunConfig {
-    /// How many agents may work at once, everything considered; never fewer than one.
+    /// How many agents may work at the same time, by all settings; at least one.
     pub fn effective_window(&self) -> usize {
         self.capped(self.window, self.mode)
     }
 
-    /// The same for a goal that was routed, in its own mode.
+    /// The same for a routed goal, by its mode.
     pub fn routed_window(&self, mode: RunMode) -> usize {
         self.capped(self.routed_window, mode)
     }
 
-    /// So many as are wanted, as the mode and the threads allow; never fewer than one.
+    /// The wanted number, limited by the mode and the threads; at least one.
     pub fn capped(&self, wanted: u32, mode: RunMode) -> usize {
         let room = self.max_threads.saturating_sub(self.reserve_threads);
         wanted.min(mode.cap()).min(room).max(1) as usize
@@ -169,12 +170,12 @@ impl RunConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WatchConfig {
-    /// A command that is run for every alert; the alert is in its environment (LIZA_ALERT_*).
+    /// A command to run for every alert; the alert is in its environment (LIZA_ALERT_*).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notify: Option<String>,
 }
 
-/// Roles and how they are played.
+/// Roles and their settings.
 pub type Roles = BTreeMap<Role, RoleConfig>;
 
 #[cfg(test)]

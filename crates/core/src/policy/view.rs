@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::board::rules::held_words;
 
 words! {
-    /// The work graph's view of the task states.
+    /// The node state of a task in the work graph.
     pub enum NodeState {
         Pending = "pending",
         Ready = "ready",
@@ -16,7 +16,7 @@ words! {
 }
 
 impl NodeState {
-    /// The state that a status alone decides; none for what is claimable, which may wait for others.
+    /// The node state, if the status alone decides it; none for claimable tasks, which may wait for others.
     pub fn of_status(status: Status) -> Option<Self> {
         Some(match status {
             Status::Idle => return None,
@@ -29,7 +29,7 @@ impl NodeState {
     }
 }
 
-/// Why no agent works on the task now, in words, and which agent it waits for.
+/// Why no agent works on the task now, and whom it waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Waiting {
     /// Task ids, an agent's id, a role, or `human`.
@@ -37,14 +37,14 @@ pub struct Waiting {
     pub why: String,
 }
 
-/// A board at a moment, prepared so that every task can be asked about without looking at all others each time.
+/// A board at a moment, with indexes, so that each task is checked without scanning all others.
 pub struct Scene<'b> {
     board: &'b Board,
     world: &'b World,
     now: &'b Stamp,
     by_id: HashMap<&'b TaskId, &'b Task>,
     live: Vec<&'b Task>,
-    /// What those own, by their place in `live`.
+    /// The paths of the live tasks, by their index in `live`.
     owned: PathIndex,
 }
 
@@ -55,7 +55,7 @@ impl<'b> Scene<'b> {
         Self { board, world, now, by_id: board.by_id(), live, owned }
     }
 
-    /// The first live task that keeps paths from this one, and the two patterns that meet.
+    /// The first live task that holds paths of this one, and the two overlapping patterns.
     fn rival(&self, task: &'b Task) -> Option<(&'b Task, &'b PathPattern, &'b PathPattern)> {
         let near = self.owned.candidates(&task.owns);
         path_rival(near.into_iter().map(|at| self.live[at]), task, self.now)
@@ -84,7 +84,7 @@ impl<'b> Scene<'b> {
         &self.by_id
     }
 
-    /// What the task waits for; nothing, if it is finished or an agent works on it.
+    /// What the task waits for; none if it is finished or an agent works on it.
     pub fn waiting(&self, task: &'b Task) -> Option<Waiting> {
         match task.status {
             Status::Draft => one("planner", "a draft; the planner finalizes it"),
@@ -148,7 +148,7 @@ impl<'b> Scene<'b> {
         format!("waits for {}", words.join(", "))
     }
 
-    /// Where one approval is not enough, how many there are, and whether a reviewer is left who can give another.
+    /// If one approval is not enough: how many there are, and whether another reviewer can give one.
     fn reviewer_words(&self, task: &Task) -> String {
         let Some(approvals) = &task.approvals else { return "ready for a reviewer".to_owned() };
         let so_far = approvals.words();
@@ -183,7 +183,7 @@ mod tests {
         scene.node_state(bench.task(name))
     }
 
-    /// Every task state, and what else there is to an IDLE one.
+    /// Every status, and every variant of IDLE.
     #[test]
     fn the_node_state_of_every_task_state() {
         use NodeState::{Blocked, Failed, Passed, Pending, Ready, Running};
@@ -269,7 +269,7 @@ mod tests {
         for (name, scene, expected) in scenes {
             let mut bench = Bench::with_tasks(&["t"]);
             scene(&mut bench);
-            // The last task is the one the scene is about.
+            // The last task is the subject of the scene.
             let last = bench.board.tasks.last().expect("a task").id.to_string();
             assert_eq!(state(&bench, &last), expected, "{name}");
             let status = bench.status(&last);

@@ -3,7 +3,7 @@
 use super::prelude::*;
 use crate::board::route::AuditVerdict;
 
-/// One reason for the planner to act, with what it is about.
+/// One reason for the planner to act, with its subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Wake {
     pub trigger: Trigger,
@@ -20,14 +20,14 @@ words! {
         AnsweredNote = "answered_note",
         /// A note was typed into the file, and no person's command has adopted it.
         TypedNote = "typed_note",
-        /// A goal that was routed to one small job is not done by it.
+        /// The single job of a routed goal failed.
         SingleFailed = "single_failed",
-        /// The auditor does not let the goal pass.
+        /// The auditor did not approve the goal.
         AuditBlock = "audit_block",
         Blocked = "blocked",
         IntegrationFailed = "integration_failed",
         ImmediateDiscovery = "immediate_discovery",
-        /// A planner was written to.
+        /// A planner got a message.
         Message = "message",
         /// A planner was asked, and its answer is late.
         AnswerOverdue = "answer_overdue",
@@ -46,17 +46,17 @@ impl Trigger {
                 "no person has confirmed it, so it is no answer: prepare, ask with `liza message`, then `liza inbox --done ID`"
             }
             Self::SingleFailed => {
-                "it is no small job after all: plan workstreams with `liza plan FILE` and `liza task abandon ID --reason …`, or answer it: `liza task unblock ID --answer …`"
+                "it is not a small job: plan workstreams with `liza plan FILE` and `liza task abandon ID --reason …`, or answer it: `liza task unblock ID --answer …`"
             }
             Self::AuditBlock => {
-                "read the findings: `liza result show ID`; plan what settles them: `liza plan FILE`"
+                "read the findings: `liza result show ID`; plan tasks that fix them: `liza plan FILE`"
             }
             Self::Blocked => "answer it: `liza task unblock ID --answer …`, or split or replan it",
             Self::IntegrationFailed => "make sure that a coder fixes it, or split or replan it",
-            Self::ImmediateDiscovery => "plan it in, then `liza inbox --done ID`",
+            Self::ImmediateDiscovery => "plan it, then `liza inbox --done ID`",
             Self::Message => "read it: `liza message inbox`; answer with `liza message reply ID --body …`",
             Self::AnswerOverdue => "answer it: `liza message reply ID --body …`",
-            Self::Unprocessed => "weigh them, then `liza inbox --done ID`",
+            Self::Unprocessed => "decide about them, then `liza inbox --done ID`",
         };
         text.replace("ID", id)
     }
@@ -68,7 +68,7 @@ impl Wake {
         Some(Self { trigger, about, hint })
     }
 
-    /// Names this occasion: the same task blocked a second time is another one.
+    /// Identifies this event: the same task blocked a second time is another one.
     fn key(&self, board: &Board, id: &str) -> String {
         let epoch = TaskId::new(id).ok().and_then(|id| board.task(&id)).map_or(0, |task| task.epoch);
         format!("{}:{id}@{epoch}", self.trigger)
@@ -78,14 +78,14 @@ impl Wake {
         self.about.iter().map(|id| self.key(board, id)).collect()
     }
 
-    /// The part of it that is about certain occasions.
+    /// The part of it about the wanted events.
     pub fn only(self, board: &Board, wanted: impl Fn(&str) -> bool) -> Option<Self> {
         let about = self.about.iter().filter(|id| wanted(&self.key(board, id))).cloned().collect();
         Self::new(self.trigger, about)
     }
 }
 
-/// Every reason at this moment, the most pressing first.
+/// Every reason at this moment, most urgent first.
 pub fn wakes(board: &Board, now: Wall) -> Vec<Wake> {
     let tasks = |status: Status| -> Vec<String> {
         let single = board.single_job();
@@ -118,7 +118,7 @@ pub fn wakes(board: &Board, now: Wall) -> Vec<Wake> {
         .chain(discovered(Urgency::Deferred))
         .chain(changes.map(|change| change.id.clone()));
     let asked = || board.rest.messages.iter().filter(|message| board.asks_planner(message));
-    // One planner that knows is enough.
+    // One planner that has read it is enough.
     let unread = asked().filter(|message| message.seen_by.is_empty()).map(|message| message.id.clone());
     let overdue = asked().filter(|message| message.is_overdue(now)).map(|message| message.id.clone());
     [

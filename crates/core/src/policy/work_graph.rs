@@ -14,9 +14,9 @@ use crate::board::{CommitId, gates::OutcomesByGate};
 pub struct WorkNode {
     pub id: TaskId,
     pub description: String,
-    /// Paths or artifacts it takes.
+    /// Paths or artifacts that it needs.
     pub inputs: Vec<String>,
-    /// Paths or artifacts it makes; the paths it owns, if nothing else was said.
+    /// Paths or artifacts that it produces; by default the paths it owns.
     pub outputs: Vec<String>,
     /// Nodes that must have passed before it can start.
     pub dependencies: Vec<TaskId>,
@@ -25,11 +25,12 @@ pub struct WorkNode {
     pub tags: Vec<String>,
     pub status: NodeState,
     pub assigned_to: Option<AgentId>,
-    /// The last patch bundle made of it or applied to it; relative to the root of the repository, if it is in there.
+    /// The last patch bundle made from the task or applied to it; relative to the root of the repository, if it is
+    /// inside.
     pub patch_bundle: Option<String>,
-    /// The last verdict on it.
+    /// The last verdict on the task.
     pub review_result: Option<ReviewResult>,
-    /// Its state on the board, which says more than `status`.
+    /// Its status on the board, which is more detailed than `status`.
     pub task_status: Status,
 }
 
@@ -42,7 +43,7 @@ pub struct ReviewResult {
     pub time: Wall,
 }
 
-/// A verdict in the words of the commands.
+/// A verdict in the terms of the commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
@@ -67,23 +68,23 @@ impl From<&Review> for ReviewResult {
     }
 }
 
-/// The graph as it is kept in `.liza/graphs`: never the truth, and as old as its revision.
+/// The graph as stored in `.liza/graphs`: a copy, as old as its revision.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkGraph {
-    /// The board's revision it was made of.
+    /// The board's revision that it was made from.
     pub revision: u64,
     pub graph_id: String,
     pub nodes: Vec<WorkNode>,
 }
 
-/// Everything `report --json` says.
+/// The content of `report --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct GraphReport {
     pub graph_id: String,
     pub total_nodes: usize,
     pub passed: usize,
     pub failed: usize,
-    /// All others: pending, ready, running and blocked nodes. Each node says which.
+    /// All others: pending, ready, running and blocked nodes. Each node has its own state.
     pub pending: usize,
     pub nodes: Vec<WorkNode>,
     pub locks: Vec<Lock>,
@@ -121,7 +122,7 @@ pub fn work_graph(board: &Board, archived: &[Task], world: &World, now: &Stamp) 
     WorkGraph { revision: board.revision, graph_id: board.graph_id().to_owned(), nodes }
 }
 
-/// One task as a node; `all` are those it may have been replaced by. Its body must be loaded.
+/// One task as a node; `all` are its possible replacements. Its body must be loaded.
 pub fn node_of(task: &Task, status: NodeState, all: &HashMap<&TaskId, &Task>) -> WorkNode {
     let body = task.body();
     let outputs = if body.expected_outputs.is_empty() {
@@ -145,7 +146,7 @@ pub fn node_of(task: &Task, status: NodeState, all: &HashMap<&TaskId, &Task>) ->
     }
 }
 
-/// The graph has one text where a task has two; a description that begins with the title says it itself.
+/// The graph has one text, a task two; a description that begins with the title is used alone.
 fn description(title: &str, description: &str) -> String {
     let start = title.trim_end_matches('…').trim_end();
     match description.trim() {
@@ -155,7 +156,7 @@ fn description(title: &str, description: &str) -> String {
     }
 }
 
-/// These ids, each replaced task by what stands for it now.
+/// These ids, with replaced tasks followed to their replacements.
 fn standing(ids: &[TaskId], all: &HashMap<&TaskId, &Task>) -> Vec<TaskId> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();

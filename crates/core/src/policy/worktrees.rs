@@ -8,15 +8,16 @@ use super::prelude::*;
 settings! {
     /// `worktrees` in `liza.yaml`.
     pub struct WorktreesConfig {
-        /// So many merged tasks keep their worktree, the newest ones; `all` keeps every one until the task is archived.
+        /// How many merged tasks keep their worktree, the newest ones; `all` keeps every one until the task is
+        /// archived.
         pub keep_merged: KeepMerged,
         /// Commands that prepare a new worktree of a task, a review or a gate.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub setup: Vec<String>,
-        /// Files of the main checkout that a new worktree gets a copy of.
+        /// Files of the main checkout that are copied into a new worktree.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub copy: Vec<RepoPath>,
-        /// So many seconds each command may take.
+        /// The time limit of each command, in seconds.
         pub setup_timeout: u64 = 600,
     }
 }
@@ -69,12 +70,12 @@ impl JsonSchema for KeepMerged {
 }
 
 impl WorktreesConfig {
-    /// Whether a new worktree is left as git makes it.
+    /// Whether a new worktree needs no preparation.
     pub fn prepares_nothing(&self) -> bool {
         self.setup.is_empty() && self.copy.is_empty()
     }
 
-    /// What decides how a worktree is prepared, as one line: a person accepts it like a gate.
+    /// The definition of the preparation as one line: a person accepts it like a gate.
     pub fn definition(&self) -> Option<String> {
         let line = || serde_json::json!({ "setup": self.setup, "copy": self.copy }).to_string();
         (!self.prepares_nothing()).then(line)

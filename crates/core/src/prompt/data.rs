@@ -5,7 +5,7 @@
 
 use crate::text::{fence, shown};
 
-/// How much of a text is shown, and where the rest can be read.
+/// How much of a text is shown, and where to read the rest.
 #[derive(Debug)]
 pub struct Bound {
     pub bytes: usize,
@@ -18,7 +18,7 @@ impl Bound {
     }
 }
 
-/// Text of others as data: made safe, fenced, labelled with where it comes from. There is no way to make one without.
+/// Text of others as data: made safe, fenced, labelled with its origin. It cannot be made without these.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Block(String);
 
@@ -37,7 +37,7 @@ impl Block {
         if text.trim().is_empty() {
             return Self::none();
         }
-        // Escaping makes a text longer, so it is cut before, for the work, and after, for the size.
+        // Escaping makes a text longer, so it is cut before (to limit the work) and after (to limit the size).
         let start = start_of(text, bound.bytes);
         let safe = shown(start);
         let kept = start_of(&safe, bound.bytes);
@@ -48,7 +48,7 @@ impl Block {
         Self(block)
     }
 
-    /// One after the other, with an empty line between.
+    /// Both texts, with an empty line between them.
     pub fn and(mut self, other: Self) -> Self {
         if !self.0.is_empty() && !other.0.is_empty() {
             self.0.push('\n');
@@ -66,7 +66,7 @@ impl Block {
     }
 }
 
-/// The first so many bytes, up to the end of a line if there is one not too far back.
+/// The first bytes, up to the end of a line if one is near.
 fn start_of(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;

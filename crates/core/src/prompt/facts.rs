@@ -1,4 +1,4 @@
-//! The facts that a template may use. Text of agents and people is a block there, so no template can show it unfenced.
+//! The facts that a template may use. Text of agents and people is always a block, so no template can show it unfenced.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::text::quoted;
 
 use super::data::Block;
 
-/// Values that cannot say anything: checked names, commits, numbers, and words of our own.
+/// Values that cannot contain instructions: checked names, commits, numbers, and liza's own words.
 pub trait Plain {
     fn value(&self) -> Value;
 }
@@ -47,13 +47,13 @@ impl Quoted {
         Self(quoted(text))
     }
 
-    /// A word of liza's own that stands without backticks; what is none is quoted.
+    /// One of liza's own words without backticks; any other text is quoted.
     pub fn bare(word: &str) -> Self {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
         if !word.is_empty() && word.chars().all(plain) { Self(word.to_owned()) } else { Self::new(word) }
     }
 
-    /// Several, with commas between.
+    /// Several names, separated by commas.
     pub fn list<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         Self(texts.into_iter().map(quoted).collect::<Vec<_>>().join(", "))
     }
@@ -63,12 +63,12 @@ impl Quoted {
     }
 }
 
-/// ` --prior i1=… --prior i2=…`: the flags a verdict needs, one for each open issue.
+/// ` --prior i1=… --prior i2=…`: the flags of a verdict, one for each open issue.
 #[derive(Debug)]
 pub struct PriorFlags(String);
 
 impl PriorFlags {
-    /// The ids on a board from elsewhere may be anything; one that is no word is left out.
+    /// Ids on an older board may be anything; an id that is not a word is left out.
     pub fn of<'i>(issues: impl IntoIterator<Item = &'i str>) -> Self {
         let word =
             |id: &&str| (1..=16).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -80,7 +80,7 @@ impl PriorFlags {
     }
 }
 
-/// ` --answer "1=…" --answer "2=…"`: the flags a verdict needs, one for each item of the checklist.
+/// ` --answer "1=…" --answer "2=…"`: the flags of a verdict, one for each item of the checklist.
 #[derive(Debug)]
 pub struct AnswerFlags(String);
 
@@ -94,7 +94,7 @@ impl AnswerFlags {
     }
 }
 
-/// ` --assumption "1=…" --assumption "2=…"`: the flags a verdict needs, one for each assumption of the checkpoint.
+/// ` --assumption "1=…" --assumption "2=…"`: the flags of a verdict, one for each assumption of the checkpoint.
 #[derive(Debug)]
 pub struct AssumptionFlags(String);
 
@@ -115,7 +115,7 @@ pub struct WakeFacts {
     pub trigger: &'static str,
     pub about: Quoted,
     pub details: Block,
-    /// What to type, ids filled in.
+    /// The commands to type, with ids.
     pub commands: Vec<String>,
 }
 
@@ -123,7 +123,7 @@ pub struct WakeFacts {
 #[derive(Debug, Default)]
 pub struct Facts {
     values: BTreeMap<&'static str, Value>,
-    /// The blocks among them, and the pieces, for measuring.
+    /// The blocks and pieces, for measuring.
     parts: Vec<(&'static str, String)>,
 }
 
@@ -132,7 +132,7 @@ impl Facts {
         self.values.insert(name, value.value());
     }
 
-    /// An absent one is empty, so that a template can ask `{% if name %}`.
+    /// An absent value is empty, so that a template can test `{% if name %}`.
     pub fn optional(&mut self, name: &'static str, value: Option<&impl Plain>) {
         self.values.insert(name, value.map_or_else(|| Value::from(""), Plain::value));
     }
@@ -159,7 +159,7 @@ impl Facts {
         self.values.insert("wakes", values.collect());
     }
 
-    /// A piece of text that was rendered from these facts before.
+    /// A text that was already rendered from these facts.
     pub fn piece(&mut self, name: &'static str, text: String) {
         self.values.insert(name, Value::from(text.as_str()));
         self.parts.push((name, text));

@@ -1,29 +1,29 @@
-//! What each role is shown: one table, so that no agent learns more than the row of its role allows.
+//! What the prompt of each role contains: one table, so that no agent learns more than its role allows.
 
 use crate::board::Role;
 
-/// Whose finished work the prompt of an agent lists.
+/// Which finished work a prompt lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Outputs {
     #[default]
     None,
-    /// Of the tasks its own waits for.
+    /// The dependencies of its task.
     Dependencies,
-    /// Of every merged task: what there is to be tested.
+    /// Every merged task, as work to test.
     Merged,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Row {
-    /// The goal, and whatever spec belongs to the assignment.
+    /// The goal, and the specs of the assignment.
     pub goal: bool,
     pub spec: bool,
-    /// What happened on its task before: handoff, answer, feedback, failed integration.
+    /// The past of its task: handoff, answer, feedback, failed integration.
     pub past: bool,
     pub outputs: Outputs,
-    /// What was submitted, with its diff.
+    /// The submission, with its diff.
     pub submission: bool,
-    /// Every task with its state, and for the planner what was reported.
+    /// Every task with its status, and for the planner the reports.
     pub tree: bool,
     pub planning: bool,
     /// The agents that work now.
@@ -46,7 +46,7 @@ impl Row {
                 Self { spec: true, outputs: Outputs::Dependencies, submission: true, ..nothing }
             }
             "test_engineer" => Self { spec: true, past: true, outputs: Outputs::Merged, ..nothing },
-            // It watches who does what, and reads no code.
+            // The overseer watches agents, and reads no code.
             "overseer" => Self { tree: true, agents: true, ..nothing },
             _ => Self { spec: true, past: true, outputs: Outputs::Dependencies, ..nothing },
         }

@@ -1,6 +1,7 @@
-//! The part of a Markdown text that an anchor names.
+//! The section of a Markdown text that an anchor names.
 
-/// The section under the heading whose anchor this is, up to the next heading of its rank; none if there is no such one.
+/// The section under the heading with this anchor, up to the next heading of its rank; none if there is no such
+/// heading.
 pub fn section<'t>(text: &'t str, anchor: &str) -> Option<&'t str> {
     let wanted = anchor.to_lowercase();
     let mut found: Option<(usize, usize)> = None;
@@ -11,7 +12,7 @@ pub fn section<'t>(text: &'t str, anchor: &str) -> Option<&'t str> {
         let start = at;
         at += line.len();
         if let Some(fence) = fence_mark(line) {
-            // Inside a code block only a longer row of the same mark, with nothing behind it, ends it.
+            // Inside a code block, only a longer row of the same mark, alone on its line, ends it.
             code = match code {
                 None => Some(fence),
                 Some((mark, length))
@@ -54,7 +55,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
         .then(|| (rank, title.trim().trim_end_matches('#').trim()))
 }
 
-/// As forges make anchors of headings: lower case, blanks as hyphens, punctuation dropped.
+/// Makes an anchor like hosting sites: lower case, blanks as hyphens, punctuation dropped.
 fn slug(title: &str) -> String {
     title
         .to_lowercase()

@@ -1,4 +1,4 @@
-//! Templates: the words are ours or the project's, the facts are filled in.
+//! Templates: the text is liza's or the project's, the facts are filled in.
 
 use std::io;
 
@@ -11,16 +11,16 @@ use crate::text::shown_line;
 use super::facts::Facts;
 
 pub const LARGEST_TEMPLATE: usize = 64 * 1024;
-/// Above all parts together, each of which has its own bound: only a template that repeats itself gets there.
+/// Larger than all parts together, each of which has its own bound: only a template that repeats itself exceeds it.
 pub const LARGEST_PROMPT: usize = 640 * 1024;
 
-/// Steps of the template engine; a prompt takes some hundreds.
+/// Steps of the template engine; a prompt takes a few hundred.
 const MOST_STEPS: u64 = 100_000;
 
-/// Templates that are part of every prompt, rendered before it and named in it.
+/// Templates that are part of every prompt, rendered first and available by name.
 pub const PIECES: [&str; 2] = ["bootstrap", "contract"];
 
-/// The template of this name that comes with liza.
+/// The built-in template with this name.
 pub fn built_in(name: &str) -> Option<&'static str> {
     Some(match name {
         "planner" => include_str!("../../templates/prompts/planner.md"),
@@ -38,7 +38,7 @@ pub fn built_in(name: &str) -> Option<&'static str> {
 
 #[derive(Debug)]
 pub struct Template {
-    /// The file, as a person knows it.
+    /// The file, as shown to people.
     pub name: String,
     pub source: String,
 }
@@ -60,11 +60,11 @@ pub struct TemplateError {
 #[derive(Debug)]
 pub struct Rendered {
     pub text: String,
-    /// Every part that is in it and how many bytes it has; what is left are the template's own words.
+    /// The parts of the prompt with their sizes; the rest is the template's own text.
     pub sizes: Vec<(String, usize)>,
 }
 
-/// Fills the facts in. A name that is none of them is an error, even where the template would not come to it.
+/// Fills in the facts. An unknown name is an error, even in a branch that is not rendered.
 pub fn render(template: &Template, facts: &Facts) -> Result<Rendered, TemplateError> {
     let wrong = |line: Option<usize>, why: String| TemplateError { file: template.name.clone(), line, why };
     if template.source.len() > LARGEST_TEMPLATE {
@@ -73,7 +73,7 @@ pub fn render(template: &Template, facts: &Facts) -> Result<Rendered, TemplateEr
     }
     let environment = environment();
     let problem = |error: &minijinja::Error| wrong(error.line(), words_of(error));
-    // The name ends up in no message but ours, and decides nothing.
+    // The name is used only in liza's own messages.
     let compiled =
         environment.template_from_named_str("prompt", &template.source).map_err(|error| problem(&error))?;
     let built_in: Vec<&str> = environment.globals().map(|(name, _)| name).collect();
@@ -109,7 +109,7 @@ pub fn render(template: &Template, facts: &Facts) -> Result<Rendered, TemplateEr
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    // Whatever the file is called: a prompt is no HTML, and the facts are safe as they are.
+    // For any file name: a prompt is not HTML, and the facts are already safe.
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_fuel(Some(MOST_STEPS));
     environment.set_recursion_limit(50);
@@ -123,7 +123,7 @@ fn environment() -> Environment<'static> {
 
 fn words_of(error: &minijinja::Error) -> String {
     let what = match error.kind() {
-        ErrorKind::UndefinedError => "it names something that is not there".to_owned(),
+        ErrorKind::UndefinedError => "it names an unknown value".to_owned(),
         ErrorKind::OutOfFuel => "it takes too many steps".to_owned(),
         kind => kind.to_string(),
     };
@@ -133,7 +133,7 @@ fn words_of(error: &minijinja::Error) -> String {
     }
 }
 
-/// The first line of a template on which a name stands as a word of its own.
+/// The first line of a template that contains a name as a word.
 fn line_naming(source: &str, name: &str) -> Option<usize> {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     source
@@ -142,7 +142,7 @@ fn line_naming(source: &str, name: &str) -> Option<usize> {
         .map(|at| at + 1)
 }
 
-/// Takes no more than a prompt may have.
+/// Limits the size of a prompt.
 struct Bounded {
     text: Vec<u8>,
     full: bool,

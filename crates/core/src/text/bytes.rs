@@ -1,6 +1,6 @@
 //! Sizes in words.
 
-/// A number of bytes as people say it.
+/// A number of bytes for people.
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["KB", "MB", "GB", "TB", "PB"];
     if count < 1024 {

@@ -1,12 +1,12 @@
-//! Two texts beside each other, for a person who has to decide between them.
+//! Two texts side by side, for a person who has to decide between them.
 
 use super::{shown::shown_line, words::display_width, words::pad_to};
 
-/// Below this a column holds no sentence.
+/// A narrower column holds no sentence.
 const NARROWEST: usize = 20;
 
-/// Sets two texts in columns of this width each, under their titles. Words are kept whole where they fit, and nothing in
-/// the texts can pass for a line of ours.
+/// Prints two texts in columns of this width each, under their titles. Words stay whole if they fit, and no text can
+/// imitate a line of liza.
 pub fn side_by_side(left: (&str, &str), right: (&str, &str), width: usize) -> String {
     let width = width.max(NARROWEST);
     let (one, other) = (wrapped(left.1, width), wrapped(right.1, width));

@@ -1,10 +1,10 @@
-//! Spans of time as people say them.
+//! Spans of time for people.
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// Below this a span is not worth a number.
+/// Shorter spans are `just now`.
 const JUST_NOW: i64 = 10;
 
 /// Says how long something took or is ago: `just now`, `42 s`, `3 min`, `2 h 5 min`, `4 d 1 h`.

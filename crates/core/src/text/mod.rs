@@ -1,4 +1,4 @@
-//! HOW TEXT IS MADE SAFE AND COMPARED. Pure string helpers; they know nothing of boards, disks or terminals.
+//! Pure string helpers: make text safe, and compare texts. They know nothing of boards, disks or terminals.
 
 pub mod bytes;
 pub mod columns;

@@ -1,6 +1,6 @@
-//! Which known name was probably meant by one that is unknown.
+//! Finds the known name that an unknown name probably means.
 
-/// The candidate most like `word`, if one is like it at all: at most a third of its letters differ, or one begins with the
+/// The candidate most like `word`, if there is one: at most a third of its letters differ, or one begins with the
 /// other. Case does not count.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let wanted: Vec<char> = word.to_lowercase().chars().collect();
@@ -21,11 +21,11 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
 
 /// Longer names are not compared.
 const LONGEST: usize = 100;
-/// Fewer letters than this begin too many names.
+/// Shorter beginnings match too many names.
 const SHORTEST_START: usize = 3;
 
-/// How many letters have to be put in, left out, replaced or swapped with their neighbour, if at most `most`. A beginning
-/// counts as the last distance that is allowed.
+/// How many letters must be inserted, removed, replaced or swapped with their neighbour, if at most `most`. A common
+/// beginning counts as `most`.
 fn distance(a: &[char], b: &[char], most: usize) -> Option<usize> {
     let starts = a.len().min(b.len()) >= SHORTEST_START && (a.starts_with(b) || b.starts_with(a));
     let as_start = starts.then_some(most);

@@ -1,4 +1,4 @@
-//! Paths as text in JSON: what is not UTF-8 in a name is replaced, so that an answer with such a path is still an answer.
+//! Paths as text in JSON: invalid UTF-8 in a name is replaced, so that the answer is still valid.
 
 use std::path::PathBuf;
 

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use super::unseen::is_unseen;
 
-/// Makes a text of several lines safe to print: newlines and tabs stay, all else unseen becomes visible.
+/// Makes a text of several lines safe to print: newlines and tabs stay, all other invisible characters become visible.
 pub fn shown(text: &str) -> Cow<'_, str> {
     escaped(text, |c| is_unseen(c) && c != '\n' && c != '\t')
 }
@@ -47,7 +47,7 @@ fn escaped(text: &str, unwanted: impl Fn(char) -> bool) -> Cow<'_, str> {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
-            // Writing into a String cannot fail.
+            // Writing to a String cannot fail.
             _ => drop(write!(out, "\\u{{{:x}}}", u32::from(c))),
         }
     }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::text::{fence, md_inline};
 
-    /// Texts that do something to a terminal, a pager, a log reader or the eye.
+    /// Texts that affect a terminal, a pager, a log reader or the eye.
     const HOSTILE: &[&str] = &[
         "\u{1b}[31mred",
         "\u{1b}[2J\u{1b}[H",

@@ -1,8 +1,8 @@
-//! The words of a text that say what it is about.
+//! The words of a text that carry its meaning.
 
 use std::collections::BTreeSet;
 
-/// Words that stand in every sentence, whatever it is about.
+/// Words that are in any sentence.
 const COMMON: [&str; 74] = [
     "about", "after", "again", "all", "also", "and", "any", "are", "because", "been", "before", "being",
     "both", "but", "can", "cannot", "could", "did", "does", "each", "for", "from", "had", "has", "have",
@@ -14,7 +14,7 @@ const COMMON: [&str; 74] = [
 const SHORTEST: usize = 3;
 
 /// The words that carry the meaning, each once and without its ending, so that `lists are handled` and `handling of a
-/// list` have the same ones. Numbers and what is short say too little.
+/// list` give the same words. Numbers and short words are left out.
 pub fn significant_words(text: &str) -> BTreeSet<String> {
     text.to_lowercase()
         .split(|c: char| !c.is_alphanumeric())
@@ -24,8 +24,8 @@ pub fn significant_words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// How many of their significant words two texts share, from 0 to 1, in whatever order. A text of a single such word
-/// says too little to be distinguished by it.
+/// The share of significant words that two texts have in common, from 0 to 1, in any order. A text with a single such
+/// word gives 0.
 pub fn shared_meaning(a: &str, b: &str) -> f64 {
     let (a, b) = (significant_words(a), significant_words(b));
     if a.len() < 2 || b.len() < 2 {
@@ -36,7 +36,7 @@ pub fn shared_meaning(a: &str, b: &str) -> f64 {
     2.0 * count(common) / count(a.len() + b.len())
 }
 
-/// English endings, as far as they can be cut off without a dictionary.
+/// Removes English endings, as far as possible without a dictionary.
 fn stem(word: &str) -> &str {
     let mut word = word;
     if let Some(one) = word.strip_suffix('s').filter(|one| !one.ends_with('s') && one.len() >= 3) {

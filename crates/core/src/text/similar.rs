@@ -1,12 +1,11 @@
-//! Whether two reasons say the same: the sign of an agent that goes in circles.
+//! Compares two reasons: an agent that goes in circles repeats them.
 
 use similar::{Algorithm, capture_diff_slices, diff_ratio};
 
-/// How much of a reason is looked at. The comparison is quadratic at worst, and two
-/// reasons differ at their beginning.
+/// How much of a reason is compared. The comparison is quadratic at worst, and two reasons differ at their beginning.
 const LONGEST_COMPARED: usize = 2048;
 
-/// A word of this many hexadecimal digits, some of them decimal, is an id of something.
+/// A word of at least this many hexadecimal digits, some of them decimal, is an id.
 const SHORTEST_HEX_ID: usize = 7;
 
 /// How alike two texts are, from 0 (no word in common) to 1 (the same words in the same order).
@@ -16,7 +15,7 @@ const SHORTEST_HEX_ID: usize = 7;
 /// complaint about another file is a little less alike. Two texts without any word are alike.
 pub fn similarity(a: &str, b: &str) -> f64 {
     let (a, b) = (normal_words(a), normal_words(b));
-    // The search for common words may find fewer of them from the other side.
+    // The search may find fewer common words from the other side.
     let (a, b) = if a <= b { (a, b) } else { (b, a) };
     let ops = capture_diff_slices(Algorithm::Myers, &a, &b);
     f64::from(diff_ratio(&ops, a.len(), b.len()))
@@ -33,7 +32,7 @@ fn normal_words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for piece in text.to_lowercase().split(|c: char| !belongs_to_a_word(c)) {
         for word in words_of(piece) {
-            // `1.2.3` and `12:5` are one number as far as reasons go.
+            // `1.2.3` and `12:5` count as one number.
             if word != "#" || words.last().is_none_or(|last| last != "#") {
                 words.push(word);
             }
@@ -47,7 +46,7 @@ fn belongs_to_a_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '\'' | '’')
 }
 
-/// Turns what stands between two separators into words: one, none, or one per ideograph.
+/// Splits the text between two separators into words: one, none, or one per ideograph.
 fn words_of(piece: &str) -> Vec<String> {
     let piece = piece.trim_matches(|c: char| !c.is_alphanumeric());
     if is_hex_id(piece) {
@@ -63,7 +62,7 @@ fn words_of(piece: &str) -> Vec<String> {
                     word.push('#');
                 }
             }
-            // Chinese and Japanese put no blanks between words.
+            // Chinese and Japanese have no blanks between words.
             '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3fffd}' => {
                 words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
                 words.push(c.to_string());

@@ -1,11 +1,11 @@
-//! Names made of sentences: ids of tasks, anchors of headings.
+//! Names from sentences: ids of tasks, anchors of headings.
 
-/// More words than this make no name.
+/// The most words of a name.
 const MOST_WORDS: usize = 6;
 const MOST_CHARS: usize = 40;
 
-/// A short id out of a title: its first words in lower case, joined by hyphens. Empty if there is no letter or digit of
-/// the Latin alphabet in it.
+/// A short id from a title: its first words in lower case, joined by hyphens. Empty if the title has no Latin letter or
+/// digit.
 pub fn slug(title: &str) -> String {
     let lower = title.to_lowercase();
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -24,7 +24,7 @@ pub fn slug(title: &str) -> String {
     name
 }
 
-/// The anchors of a Markdown text: of its headings, as hosting sites make them, and those set by hand.
+/// The anchors of a Markdown text: of its headings, as hosting sites make them, and explicit ones.
 pub fn anchors(markdown: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut fenced = false;
@@ -48,7 +48,7 @@ pub fn anchors(markdown: &str) -> Vec<String> {
     found
 }
 
-/// A heading that comes again has a number at its end.
+/// A repeated heading gets a number at its end.
 fn add_heading(found: &mut Vec<String>, heading: &str) {
     let (heading, own) = match heading.trim().strip_suffix('}').and_then(|rest| rest.rsplit_once("{#")) {
         Some((heading, own)) => (heading, Some(own.to_owned())),

@@ -2,9 +2,9 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// How every such id begins.
+/// The prefix of every such id.
 const PREFIX: &str = "scenario-";
-/// So many hexadecimal digits follow.
+/// How many hexadecimal digits follow.
 const DIGITS: usize = 12;
 
 /// `scenario-` and 12 hexadecimal digits of blake3 over the text, in Unicode's normal form C and with each run of white space as one
@@ -36,7 +36,7 @@ mod tests {
         // One character, or a letter and an accent.
         assert_eq!(ssot_id("caf\u{e9}"), ssot_id("cafe\u{301}"));
         assert_eq!(ssot_id("\u{212b}"), ssot_id("A\u{30a}"));
-        // It was given out like this, so it stays.
+        // This id was published, so it must stay.
         assert_eq!(ssot_id("Greet people"), GREET);
     }
 

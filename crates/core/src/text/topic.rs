@@ -10,22 +10,21 @@ use std::sync::LazyLock;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Two texts at least so alike are about the same matter. Chosen on the pairs of `pairs.tsv`, and checked on those of
+/// Two texts at least this alike are about the same topic. Chosen on the pairs of `pairs.tsv`, and checked on those of
 /// `pairs_held_out.tsv`, which were written afterwards.
 pub const SAME_TOPIC: f64 = 0.62;
 
-/// A text is its first words, as far as topics go.
+/// Only the first bytes of a text are compared.
 const LONGEST_COMPARED: usize = 2048;
 const MOST_WORDS: usize = 64;
-/// A word of this many hexadecimal digits, some of them decimal, is an id of something.
+/// A word of at least this many hexadecimal digits, some of them decimal, is an id.
 const SHORTEST_HEX_ID: usize = 7;
-/// How much a word counts that stands in reports of any kind.
+/// The weight of a word that is in reports of any kind.
 const COMMON_WEIGHT: f64 = 0.15;
-/// A text that says little more than the name of the thing is distinguished from others by that name alone; being contained in a
-/// longer text counts so much.
+/// A text of little more than a name is compared by that name alone; if a longer text contains it, it counts this much.
 const CONTAINED_WEIGHT: f64 = 0.775;
 
-/// The words of a text that say what it is about, prepared for many comparisons.
+/// The words of a text that carry its topic, prepared for many comparisons.
 #[derive(Debug)]
 pub struct Topic {
     /// Sorted, each once.
@@ -43,7 +42,7 @@ impl Topic {
         Self { words }
     }
 
-    /// Names the matter: its telling words, or all if none is.
+    /// A name for the topic: its specific words, or all if there is none.
     pub fn name(&self) -> String {
         let telling: Vec<&str> =
             self.words.iter().map(String::as_str).filter(|word| !is_common(word)).collect();
@@ -75,7 +74,7 @@ impl Topic {
         let distinctive = telling(shared.iter().copied());
         let (of_mine, of_theirs) = (telling(&self.words), telling(&other.words));
         if distinctive == 0.0 {
-            // The same symptom of different things, unless neither names any.
+            // The same symptom of different things, unless neither names a thing.
             return if of_mine + of_theirs == 0.0 { both } else { both / 2.0 };
         }
         let contained = distinctive / of_mine.min(of_theirs);
@@ -84,7 +83,7 @@ impl Topic {
     }
 }
 
-/// How many of these words say what a text is about.
+/// How many of these words are specific.
 fn telling<'w>(words: impl IntoIterator<Item = &'w String>) -> f64 {
     words.into_iter().map(|word| if is_common(word) { 0.0 } else { 1.0 }).sum()
 }
@@ -93,7 +92,8 @@ fn weight<'w>(words: impl IntoIterator<Item = &'w String>) -> f64 {
     words.into_iter().map(|word| if is_common(word) { COMMON_WEIGHT } else { 1.0 }).sum()
 }
 
-/// Cuts at everything that is no letter or digit, also inside `parse_header` and `api.example.org`; not inside `GitHub`.
+/// Splits at every character that is no letter or digit, also inside `parse_header` and `api.example.org`; not inside
+/// `GitHub`.
 fn pieces(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

@@ -1,4 +1,4 @@
-//! Which characters act on a terminal or a reader without being seen.
+//! Characters that affect a terminal or a reader without being visible.
 
 /// Whether `c` must never reach a terminal, a report or a file name as it is.
 ///
@@ -14,7 +14,7 @@ pub fn is_unseen(c: char) -> bool {
         return c.is_ascii_control();
     }
     match c {
-        // Assigned and printable by their category, but drawn as nothing.
+        // Assigned and printable by their category, but invisible.
         '\u{34f}'
         | '\u{115f}'
         | '\u{1160}'
@@ -32,7 +32,7 @@ pub fn is_unseen(c: char) -> bool {
     }
 }
 
-/// Whether `c` is drawn onto the character before it, taking no room of its own.
+/// Whether `c` is drawn onto the character before it.
 pub fn is_combining(c: char) -> bool {
     !c.is_ascii() && c.escape_debug().len() > 1 && !is_unprintable(c)
 }

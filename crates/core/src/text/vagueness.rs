@@ -15,26 +15,26 @@ const EMPTY: &str = "\
     suitable thorough thoroughly useful user-friendly various well well-structured well-tested \
     well-documented works";
 
-/// The same in several words.
+/// Phrases with the same effect.
 const EMPTY_PHRASES: &str = "\
     all cases, and so on, as appropriate, as expected, as needed, as required, best practice, \
     edge cases, etc, if necessary, if needed, important parts, into account, where appropriate, \
     where possible";
 
-/// Terms that hold such a word and mean one thing.
+/// Terms that contain such a word but have one meaning.
 const TERMS: &str = "\
     clean checkout, clean clone, clean working tree, fast forward, fast-forward, secure attribute, \
     secure cookie, secure flag, sort is stable, sorting is stable, sorts stably, stable order, \
     stable sort";
 
-/// To do this is to do something if it is said with what, and nothing if it is said with one of `GENERAL`.
+/// Verbs that mean something with a specific object, and nothing with one of `GENERAL`.
 const CAPABLE: &str = "can handle handled handles support supported supports";
 
 const GENERAL: &str = "\
     anything case cases conditions error errors everything exceptions failures formats input inputs \
     issues it problems scenarios situations things timeouts whatever";
 
-/// What a reviewer can watch a program do. Without a word that empties it, that is something to look for.
+/// Actions of a program that a reviewer can observe, unless an empty word goes with them.
 const OBSERVABLE: &str = "\
     accepted accepts adds answers appears asks begins contains created creates defaults deleted \
     deletes disabled dropped drops emits ends equal equals exists exits expires fails finds gives \
@@ -48,20 +48,20 @@ const COMMANDS: &str = "\
     bash cargo clippy curl docker eslint git go gradle jest kubectl make mvn mypy node npm pnpm pytest \
     ruff shellcheck tox tsc yarn";
 
-/// Numbers, and words that bound something as a number does.
+/// Numbers, and words that bound like a number.
 const COUNTS: &str = "\
     both each every exactly four never no none nothing once one only three twice two zero";
 
-/// What a criterion has to show for itself, and against itself.
+/// The evidence for and against a criterion.
 #[derive(Debug, Default)]
 pub struct Weighed {
     /// Commands, numbers, names of files and things, quoted text.
     pub measurable: usize,
-    /// Something a program can be seen to do.
+    /// Observable actions of a program.
     pub observable: usize,
     /// A bound or a count in words.
     pub counted: usize,
-    /// The words that say nothing, as they stand there.
+    /// The empty words, as written.
     pub empty: Vec<String>,
 }
 
@@ -101,8 +101,8 @@ impl Weighed {
         weighed
     }
 
-    /// A word that says nothing needs something measurable to make up for it; where nothing can be measured or seen at all, no
-    /// such word is needed.
+    /// An empty word needs something measurable to outweigh it; without anything measurable or observable, the
+    /// criterion is vague anyway.
     pub fn is_vague(&self) -> bool {
         if self.empty.is_empty() {
             return self.measurable + self.observable + self.counted / 2 == 0;
@@ -115,7 +115,7 @@ pub fn is_vague(criterion: &str) -> bool {
     Weighed::of(criterion).is_vague()
 }
 
-/// Words of an intent that say that something is done, and not what.
+/// Words of an intent that say that something is done, but not what.
 const GENERIC: &str = "\
     a about add adjust all alter an and any app application apply area as at be behaviour behavior bit bug \
     bugs by change changes chore clean cleanup code codebase complete component components continue create \
@@ -127,10 +127,10 @@ const GENERIC: &str = "\
     these thing things this ticket tidy to try up update updates use various way we what with work working \
     write";
 
-/// Whether an intent names nothing that a reviewer could observe. An intent is said before the work, in fewer words than a
-/// criterion: any thing with a name is enough, unless a word such as *improve* empties it and nothing makes up for that.
+/// Whether an intent names nothing that a reviewer could observe. An intent is written before the work, in fewer words
+/// than a criterion: any named thing is enough, unless a word such as *improve* empties it and nothing outweighs that.
 pub fn is_weak_intent(intent: &str) -> bool {
-    // The first word of an intent is what is done: `make` and `go` are no commands there.
+    // The first word of an intent is a verb: `make` and `go` are no commands there.
     let weighed = Weighed::of(&format!("to {intent}"));
     let words: Vec<String> = intent.split_whitespace().map(|word| trimmed(word).to_lowercase()).collect();
     let shows = |word: &String| has_word(OBSERVABLE, word) || has_word(OBSERVABLE, &format!("{word}s"));
@@ -142,7 +142,7 @@ pub fn is_weak_intent(intent: &str) -> bool {
     if weighed.empty.is_empty() { named == 0 } else { named < 3 }
 }
 
-/// A number, a path, a flag, an identifier or an abbreviation of a protocol: something with one meaning.
+/// A number, a path, a flag, an identifier or an abbreviation of a protocol: a word with one meaning.
 fn is_measure(word: &str, first: bool) -> bool {
     let has_digit = word.chars().any(|c| c.is_ascii_digit());
     let letters: Vec<char> = word.chars().filter(|c| c.is_alphabetic()).collect();
@@ -159,7 +159,7 @@ fn is_measure(word: &str, first: bool) -> bool {
     has_digit || is_flag || is_path || is_file || is_identifier || is_camel
 }
 
-/// How many parts stand in backquotes or double quotes, with something in them.
+/// How many non-empty parts are in backquotes or double quotes.
 fn quoted_parts(text: &str) -> usize {
     ['`', '"']
         .iter()
@@ -236,7 +236,7 @@ mod tests {
             all.iter().enumerate().filter(|(at, _)| at % 3 == 2).map(|(_, row)| *row).collect();
         let seen: Vec<_> =
             all.iter().enumerate().filter(|(at, _)| at % 3 != 2).map(|(_, row)| *row).collect();
-        // Found wrong after the first were labelled: these were looked at, so they say nothing about what was held out.
+        // Found wrong after the first were labelled: they were inspected, so they say nothing about the held-out ones.
         let found: Vec<_> = rows_of(FOUND);
         for (name, rows) in [("seen", seen), ("held out", held_out), ("found", found)] {
             let (precision, recall, wrong) = score(&rows);

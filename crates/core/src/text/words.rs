@@ -1,4 +1,4 @@
-//! Words, lists and columns: the small shapes messages are made of.
+//! Words, lists and columns for messages.
 
 use std::borrow::Cow;
 
@@ -41,7 +41,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Cuts a text to at most `max_chars` characters; a cut one ends with `…`, which counts.
+/// Cuts a text to at most `max_chars` characters; a cut text ends with `…`, which counts.
 pub fn clipped(text: &str, max_chars: usize) -> Cow<'_, str> {
     // A text of few bytes has few characters; most texts end here.
     if text.len() <= max_chars || text.chars().nth(max_chars).is_none() {
@@ -51,7 +51,7 @@ pub fn clipped(text: &str, max_chars: usize) -> Cow<'_, str> {
     Cow::Owned(text.chars().take(kept).chain(['…']).collect())
 }
 
-/// Counts things: `1 task`, `3 tasks`, `2 branches`, `0 entries`.
+/// A count with its noun: `1 task`, `3 tasks`, `2 branches`, `0 entries`.
 pub fn plural(n: usize, noun: &str) -> String {
     if n == 1 {
         return format!("1 {noun}");
@@ -91,7 +91,7 @@ pub fn display_width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
 
-/// Fills a text with blanks on its right up to `width` columns; a longer one stays as it is.
+/// Fills a text with blanks on its right up to `width` columns; a longer text stays unchanged.
 pub fn pad_to(text: &str, width: usize) -> String {
     let missing = width.saturating_sub(display_width(text));
     format!("{text}{:missing$}", "")

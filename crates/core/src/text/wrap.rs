@@ -1,9 +1,9 @@
-//! Text set into the columns of a terminal, without breaking words.
+//! Wraps text to the columns of a terminal, without breaking words.
 
 use super::words::display_width;
 
-/// Breaks lines that are wider than `width` between words. What follows a break is indented two columns more than its line.
-/// A word that is wider than a line stays whole, and so does a command between backticks: it can be copied.
+/// Breaks lines that are wider than `width` between words. Continuation lines are indented two columns more. A word
+/// that is wider than a line stays whole, and so does a command between backticks: it can be copied.
 pub fn wrapped(text: &str, width: usize) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     for line in text.split_inclusive('\n') {
@@ -20,7 +20,7 @@ pub fn wrapped(text: &str, width: usize) -> String {
 
 fn wrap_line(out: &mut String, line: &str, width: usize) {
     let margin = line.len() - line.trim_start_matches(' ').len();
-    // In a narrow terminal an indentation must not take the room of the words.
+    // In a narrow terminal, the indentation must leave space for words.
     let hanging = (margin + 2).min(width / 3);
     let mut column = margin;
     out.push_str(&line[..margin]);
@@ -58,13 +58,13 @@ fn pieces(line: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Up to the next blank that is not between backticks.
+/// The end of the piece: the next blank outside backticks.
 fn end_of_piece(text: &str) -> usize {
     let mut inside = false;
     for (at, c) in text.char_indices() {
         match c {
             '`' if inside => inside = false,
-            // One that never ends quotes nothing.
+            // A backtick without a partner quotes nothing.
             '`' => inside = text[at + 1..].contains('`'),
             ' ' if !inside => return at,
             _ => {}
@@ -73,7 +73,7 @@ fn end_of_piece(text: &str) -> usize {
     text.len()
 }
 
-/// Cuts a line to at most `width` columns at the end of a word; a cut one ends with `…`.
+/// Cuts a line to at most `width` columns at the end of a word; a cut line ends with `…`.
 pub fn fitted(text: &str, width: usize) -> String {
     if display_width(text) <= width {
         return text.to_owned();
@@ -87,7 +87,7 @@ pub fn fitted(text: &str, width: usize) -> String {
         }
         kept.push(c);
     }
-    // A whole word less is better than half a word, unless nothing would be left.
+    // One whole word less is better than half a word, unless nothing would be left.
     let next_is_blank = text[kept.len()..].starts_with(' ');
     let at_word = if next_is_blank { Some(kept.len()) } else { kept.rfind(' ') };
     let end = at_word.filter(|at| *at > width / 3).unwrap_or(kept.len());

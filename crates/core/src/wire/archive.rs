@@ -14,7 +14,8 @@ pub fn archive_text(task: &Task, now: Wall) -> Result<String, EmitError> {
     Ok(text)
 }
 
-/// What dependencies ask an archived task for. Read quickly where liza wrote it, and otherwise strictly.
+/// The head of an archived task, for tasks that depend on it. Read quickly if liza wrote the file, and strictly
+/// otherwise.
 pub fn archived_head(bytes: &[u8]) -> Result<Head, ForeignError> {
     let quick = || -> Option<Head> {
         let text = std::str::from_utf8(bytes).ok()?;
@@ -41,7 +42,7 @@ mod tests {
         let text = archive_text(task, Wall(0)).expect("written");
         assert_eq!(archived_head(text.as_bytes()).expect("read").clone(), *task.head());
         assert_eq!(&read_task(text.as_bytes()).expect("read"), task);
-        // Rewritten by another program it still means the same.
+        // Rewritten by another program, the file still means the same.
         let json = crate::wire::to_json_pretty(&crate::wire::flat::task_value(task));
         assert_eq!(archived_head(json.as_bytes()).expect("read"), *task.head());
         assert!(archived_head(b"nonsense: [").is_err());

@@ -37,7 +37,7 @@ pub const MOST_PATCHES: usize = 10_000;
 pub const MOST_HUNKS: usize = 100_000;
 
 record! {
-    /// A change to some files, who made it and why, and what a reviewer has to look at.
+    /// A change to some files, its author and reason, and the items for its reviewer.
     #[derive(Eq)]
     pub struct Bundle {
         /// 1
@@ -47,17 +47,17 @@ record! {
         always pub patches: Vec<Patch>,
         #[serde(default)]
         pub expected_checks: ExpectedChecks,
-        /// What a reviewer answers, one by one.
+        /// The items that a reviewer answers one by one.
         #[serde(default)]
         always pub reviewer_checklist: Vec<String>,
-        /// The task it was made of.
+        /// The task that the bundle was made from.
         pub task: Option<TaskId>,
         /// The agents that worked on that task, for people to read; the implementers that count are on the board.
         pub implementers: Vec<String>,
         /// The commit it was made against.
         pub base_commit: Option<CommitId>,
         pub base_tree: Option<CommitId>,
-        /// The tree it gives when it is applied to `base_tree`.
+        /// The tree that results from applying the bundle to `base_tree`.
         pub result_tree: Option<CommitId>,
     }
 }
@@ -70,8 +70,8 @@ pub struct Metadata {
     pub intent: String,
     pub author: String,
     pub timestamp: Wall,
-    /// The modules it changes something in: paths of directories or files, or names of directories. Every file lies in one of them,
-    /// and no other task may own anything there; none at all stands for the files.
+    /// The modules that it changes: paths of directories or files, or names of directories. Every file is in one of
+    /// them, and no other task may own a path there; an empty list means the files themselves.
     #[serde(default)]
     pub touched_modules: Vec<String>,
     #[serde(default)]
@@ -79,22 +79,22 @@ pub struct Metadata {
 }
 
 record! {
-    /// What happens to one file.
+    /// The change of one file.
     #[derive(Eq, Default)]
     pub struct Patch {
         /// Relative to the root of the repository.
         pub file: String,
-        /// In the order of their lines, none over another.
+        /// In the order of their lines, without overlap.
         #[serde(default)]
         always pub hunks: Vec<Hunk>,
         pub new_file: bool,
         pub deleted: bool,
-        /// The file it was before under another name.
+        /// The former name of a renamed file.
         pub renamed_from: Option<String>,
-        /// `100644` or `100755`, afterwards; as it was without it.
+        /// `100644` or `100755`, afterwards; unchanged if absent.
         pub mode: Option<String>,
         pub old_mode: Option<String>,
-        /// The whole content of a file that is no text.
+        /// The whole content of a file that is not text.
         pub binary: Option<Binary>,
         /// Whether the last line lacks its line feed, before and afterwards.
         pub no_final_newline: Option<NoFinalNewline>,
@@ -104,15 +104,15 @@ record! {
         pub new_blake3: Option<String>,
     }
 
-    /// Some lines instead of others.
+    /// A replacement of some lines by others.
     #[derive(Eq, Default)]
     pub struct Hunk {
-        /// Where the old lines begin in the file before, counted from 1; new lines without old ones come before this line.
+        /// The first old line in the file before, counted from 1; an insertion comes before this line.
         pub start_line: u64,
         /// The old lines joined by line feeds; the empty text is none.
         pub old_text: String,
         pub new_text: String,
-        /// How many lines `old_text` is: only needed where the empty text stands for one empty line.
+        /// How many lines `old_text` has: only needed if the empty text means one empty line.
         pub old_lines: Option<u64>,
         pub new_lines: Option<u64>,
     }
@@ -133,7 +133,7 @@ pub struct NoFinalNewline {
 }
 
 record! {
-    /// Which gates the author expects to pass, also where they are optional.
+    /// The gates that the author expects to pass, optional ones included.
     #[derive(Eq, Default)]
     pub struct ExpectedChecks {
         #[serde(default)]
@@ -145,7 +145,7 @@ record! {
         /// The most findings of the gate that counts them.
         #[serde(default)]
         always pub diagnostics_count: Option<u64>,
-        /// Gates of other names.
+        /// Further gates by name.
         pub gates: Vec<String>,
     }
 }
@@ -159,7 +159,7 @@ impl ExpectedChecks {
     }
 }
 
-/// What is wrong with a bundle, or with applying it here.
+/// A problem of a bundle, or of applying it here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     pub kind: Kind,
@@ -171,24 +171,24 @@ pub struct Problem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// It is no bundle of version 1, or contradicts itself.
+    /// It is not a bundle of version 1, or contradicts itself.
     Format,
-    /// It is larger than anything that is read.
+    /// It exceeds a limit.
     Limit,
-    /// It names a place that no bundle may change.
+    /// It names a path that no bundle may change.
     Path,
-    /// It changes a file in no module that it declares.
+    /// It changes a file outside its declared modules.
     Module,
-    /// Another task owns what it changes.
+    /// Another task owns a path that it changes.
     Lock,
-    /// A file is not the one it was made against.
+    /// A file is not the one that the bundle was made against.
     Checksum,
-    /// It does not fit the files that are there.
+    /// It does not fit the existing files.
     Conflict,
 }
 
 impl Kind {
-    /// Whether the bundle itself is sound, and only does not fit what is there now.
+    /// Whether the bundle is valid, but does not fit the present files.
     pub fn is_conflict(self) -> bool {
         matches!(self, Self::Lock | Self::Checksum | Self::Conflict)
     }
@@ -205,7 +205,7 @@ impl Problem {
     }
 }
 
-/// Reads a bundle and checks everything that needs the bundle alone.
+/// Reads a bundle and checks everything that needs only the bundle.
 pub fn read(bytes: &[u8]) -> Result<Bundle, Vec<Problem>> {
     if bytes.len() > LARGEST {
         let message = format!("it has {} bytes; a bundle has at most {LARGEST}", bytes.len());
@@ -216,7 +216,7 @@ pub fn read(bytes: &[u8]) -> Result<Bundle, Vec<Problem>> {
         return Err(vec![Problem::new(Kind::Format, "it is no JSON object")]);
     }
     let scan::Scan { version, too_many } = scan::scan(bytes);
-    // A bundle of another version is called that, and not one with strange keys.
+    // A bundle of another version is reported as such, and not as one with unknown keys.
     if let Some(version) = version.filter(|version| *version != u64::from(VERSION)) {
         return Err(vec![Problem::new(Kind::Format, other_version(&version.to_string()))]);
     }

@@ -1,4 +1,4 @@
-//! Which characters may stand in a file as they are, and which strings need no quotes.
+//! Which characters may be written raw, and which strings need no quotes.
 
 /// Whether `c` must be written as an escape wherever text leaves liza.
 ///

@@ -1,4 +1,4 @@
-//! A board on its way to `state.yaml`: what changed is written and hashed, everything else stays as it was read.
+//! A board on its way to `state.yaml`: changed parts are written and hashed, the others are copied.
 
 use super::prelude::*;
 use super::seal::{DIGITS, GROUP, Group, board_hash, checksum, task_hash};
@@ -10,14 +10,14 @@ const PREAMBLE: &str = "\
 # The blackboard. Read it freely; change it through `liza` (comments are lost, `liza doctor` explains refused edits).
 ";
 
-/// A stretch of the new text: copied from the old one, or newly written.
+/// A part of the new text: copied from the old one, or newly written.
 #[derive(Debug, Clone)]
 enum Piece {
     Kept(Range<usize>),
     Fresh(Range<usize>),
 }
 
-/// The content of a board, ready to be put under a header.
+/// The content of a board, to be put below a header.
 #[derive(Debug)]
 pub struct Content {
     /// Hash of the board, as its record holds it.
@@ -28,15 +28,15 @@ pub struct Content {
     /// Where the top-level part ends in `fresh`, and where the tasks begin.
     top: usize,
     above: usize,
-    /// Of the tasks, one after the other.
+    /// The hashes of the tasks, concatenated.
     hashes: String,
-    /// Of the tasks, in the order of the file.
+    /// The tasks, in the order of the file.
     pieces: Vec<Piece>,
     sums: Vec<blake3::Hash>,
 }
 
 impl Content {
-    /// `origin` is what the unchanged tasks were read from.
+    /// `origin` is the text that the unchanged tasks were read from.
     pub(super) fn new(board: &Board, origin: Arc<Origin>) -> Result<Self, EmitError> {
         let mut fresh = String::new();
         emit(&board.rest, 0, &mut fresh)?;
@@ -140,7 +140,7 @@ fn write_task(task: &Task, out: &mut String) -> Result<String, EmitError> {
     Ok(hash)
 }
 
-/// A whole `state.yaml` that is not written yet. Most of it is still where it was read.
+/// A whole `state.yaml` that is not written yet. Most of it is copied from the old one.
 #[derive(Debug)]
 pub struct NewState {
     header: String,
@@ -159,7 +159,7 @@ impl NewState {
         self.pieces().collect()
     }
 
-    /// The board that was written as this text, as if it had been read from `bytes`; nothing if these are other bytes.
+    /// The board that was written as this text, as if read from `bytes`; none if the bytes differ.
     pub fn reread(&self, board: &Board, bytes: Vec<u8>) -> Result<Decoded, Vec<u8>> {
         if !self.is(&bytes) {
             return Err(bytes);

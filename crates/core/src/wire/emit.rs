@@ -24,7 +24,7 @@ pub enum EmitError {
     KeyNotText,
     #[error("a map key is longer than {LONGEST_KEY} bytes")]
     KeyTooLong,
-    #[error("raw bytes have no form in the file")]
+    #[error("raw bytes cannot be written")]
     RawBytes,
     #[error("{0}")]
     Other(String),
@@ -45,7 +45,7 @@ const LONGEST_KEY: usize = 1000;
 pub fn emit<T: Serialize + ?Sized>(value: &T, indent: usize, out: &mut String) -> Result<()> {
     let before = out.len();
     value
-        .serialize(Emitter { out, indent, depth: 0, place: Place::LineStart })
+        .serialize(Emitter { out, indent, depth: 0, position: ValuePosition::LineStart })
         .inspect_err(|_| out.truncate(before))
 }
 
@@ -57,31 +57,31 @@ pub fn emit_item<T: Serialize + ?Sized>(value: &T, indent: usize, out: &mut Stri
     push_spaces(out, indent);
     out.push('-');
     value
-        .serialize(Emitter { out, indent: indent + 2, depth: 2, place: Place::AfterDash })
+        .serialize(Emitter { out, indent: indent + 2, depth: 2, position: ValuePosition::AfterDash })
         .inspect_err(|_| out.truncate(before))
 }
 
 /// What stands before the value on its line.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum ValuePosition {
     LineStart,
     AfterKey,
     AfterDash,
 }
 
-/// Writes one value; `indent` is where its lines go should it need lines of its own.
+/// Writes one value; `indent` is the indentation of its lines, if it needs more than one.
 struct Emitter<'o> {
     out: &'o mut String,
     indent: usize,
     depth: usize,
-    place: Place,
+    position: ValuePosition,
 }
 
 impl<'o> Emitter<'o> {
     fn lead(&mut self) {
-        match self.place {
-            Place::LineStart => push_spaces(self.out, self.indent),
-            Place::AfterKey | Place::AfterDash => self.out.push(' '),
+        match self.position {
+            ValuePosition::LineStart => push_spaces(self.out, self.indent),
+            ValuePosition::AfterKey | ValuePosition::AfterDash => self.out.push(' '),
         }
     }
 
@@ -113,8 +113,8 @@ impl<'o> Emitter<'o> {
         if self.depth == DEEPEST {
             return Err(EmitError::TooDeep);
         }
-        let Self { out, indent, depth, place } = self;
-        Ok(Collection { out, indent, depth: depth + 1, place, shape, empty: true })
+        let Self { out, indent, depth, position } = self;
+        Ok(Collection { out, indent, depth: depth + 1, position, shape, empty: true })
     }
 
     /// The one-key map around the content of an enum variant.
@@ -122,7 +122,12 @@ impl<'o> Emitter<'o> {
         let mut map = self.collection(Shape::Map)?;
         map.start_entry();
         push_key(map.out, name)?;
-        Ok(Emitter { indent: map.indent + 2, out: map.out, depth: map.depth, place: Place::AfterKey })
+        Ok(Emitter {
+            indent: map.indent + 2,
+            out: map.out,
+            depth: map.depth,
+            position: ValuePosition::AfterKey,
+        })
     }
 }
 
@@ -132,12 +137,12 @@ enum Shape {
     List,
 }
 
-/// A map or list being written; only its first entry or its end tells whether it is empty.
+/// A map or list being written; its first entry or its end shows whether it is empty.
 struct Collection<'o> {
     out: &'o mut String,
     indent: usize,
     depth: usize,
-    place: Place,
+    position: ValuePosition,
     shape: Shape,
     empty: bool,
 }
@@ -145,29 +150,29 @@ struct Collection<'o> {
 impl Collection<'_> {
     fn start_entry(&mut self) {
         if std::mem::take(&mut self.empty) {
-            match (self.place, self.shape) {
-                (Place::AfterDash, Shape::Map) => return self.out.push(' '),
-                (Place::AfterDash, Shape::List) | (Place::AfterKey, _) => self.out.push('\n'),
-                (Place::LineStart, _) => {}
+            match (self.position, self.shape) {
+                (ValuePosition::AfterDash, Shape::Map) => return self.out.push(' '),
+                (ValuePosition::AfterDash, Shape::List) | (ValuePosition::AfterKey, _) => self.out.push('\n'),
+                (ValuePosition::LineStart, _) => {}
             }
         }
         push_spaces(self.out, self.indent);
     }
 
-    fn child(&mut self, place: Place) -> Emitter<'_> {
-        Emitter { out: self.out, indent: self.indent + 2, depth: self.depth, place }
+    fn child(&mut self, position: ValuePosition) -> Emitter<'_> {
+        Emitter { out: self.out, indent: self.indent + 2, depth: self.depth, position }
     }
 
     fn field<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<()> {
         self.start_entry();
         push_key(self.out, key)?;
-        value.serialize(self.child(Place::AfterKey))
+        value.serialize(self.child(ValuePosition::AfterKey))
     }
 
     fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         self.start_entry();
         self.out.push('-');
-        value.serialize(self.child(Place::AfterDash))
+        value.serialize(self.child(ValuePosition::AfterDash))
     }
 
     fn finish(self) -> Result<()> {
@@ -175,7 +180,8 @@ impl Collection<'_> {
             return Ok(());
         }
         let text = if self.shape == Shape::Map { "{}" } else { "[]" };
-        Emitter { out: self.out, indent: self.indent, depth: self.depth, place: self.place }.scalar(text)
+        Emitter { out: self.out, indent: self.indent, depth: self.depth, position: self.position }
+            .scalar(text)
     }
 }
 
@@ -404,7 +410,7 @@ impl ser::SerializeMap for Collection<'_> {
         push_key(self.out, &key_text(key)?)
     }
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-        value.serialize(self.child(Place::AfterKey))
+        value.serialize(self.child(ValuePosition::AfterKey))
     }
     fn end(self) -> Result<()> {
         self.finish()

@@ -5,7 +5,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, Visitor};
 use super::key::{Key, SeenKeys};
 use super::lines::ParseError;
 use super::lines::{Lines, Margin};
-use super::parse::{Place, Value};
+use super::parse::{Value, ValuePosition};
 
 /// Where the first entry of a collection begins.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ pub(super) struct Entries<'p, 'de> {
     pub(super) indent: usize,
     pub(super) depth: usize,
     pub(super) first: First,
-    /// Kept where the reader would not notice a repeated key by itself; derived structs do.
+    /// Present if the reader would not notice a repeated key itself; derived structs do.
     pub(super) seen: Option<SeenKeys<'de>>,
 }
 
@@ -41,7 +41,7 @@ impl<'de> Entries<'_, 'de> {
         }
     }
 
-    /// Refuses entries the reader did not ask for.
+    /// Refuses entries that the reader did not ask for.
     pub(super) fn finish(self) -> Result<(), ParseError> {
         match (self.first, self.lines.margin(self.indent)) {
             (First::Passed, Margin::EndOfText | Margin::Less) => Ok(()),
@@ -49,8 +49,8 @@ impl<'de> Entries<'_, 'de> {
         }
     }
 
-    fn value(&mut self, place: Place) -> Value<'_, 'de> {
-        Value { lines: self.lines, indent: self.indent.saturating_add(2), depth: self.depth, place }
+    fn value(&mut self, position: ValuePosition) -> Value<'_, 'de> {
+        Value { lines: self.lines, indent: self.indent.saturating_add(2), depth: self.depth, position }
     }
 }
 
@@ -71,7 +71,7 @@ impl<'de> de::MapAccess<'de> for &mut Entries<'_, 'de> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ParseError> {
         let line = self.lines.line();
-        seed.deserialize(self.value(Place::AfterKey)).map_err(|error| error.or_line(line))
+        seed.deserialize(self.value(ValuePosition::AfterKey)).map_err(|error| error.or_line(line))
     }
 }
 
@@ -90,7 +90,7 @@ impl<'de> de::SeqAccess<'de> for &mut Entries<'_, 'de> {
         }
         self.lines.skip(1);
         let line = self.lines.line();
-        seed.deserialize(self.value(Place::AfterDash)).map(Some).map_err(|error| error.or_line(line))
+        seed.deserialize(self.value(ValuePosition::AfterDash)).map(Some).map_err(|error| error.or_line(line))
     }
 }
 
@@ -134,16 +134,16 @@ impl<'de> de::VariantAccess<'de> for &mut Entries<'_, 'de> {
         Err(self.lines.error("this variant takes no value"))
     }
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, ParseError> {
-        seed.deserialize(self.value(Place::AfterKey))
+        seed.deserialize(self.value(ValuePosition::AfterKey))
     }
     fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ParseError> {
-        self.value(Place::AfterKey).deserialize_tuple(length, visitor)
+        self.value(ValuePosition::AfterKey).deserialize_tuple(length, visitor)
     }
     fn struct_variant<V: Visitor<'de>>(
         self,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ParseError> {
-        self.value(Place::AfterKey).deserialize_struct("", fields, visitor)
+        self.value(ValuePosition::AfterKey).deserialize_struct("", fields, visitor)
     }
 }

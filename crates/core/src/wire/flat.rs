@@ -41,7 +41,7 @@ pub(super) const HEAD_KEYS: [&str; 30] = [
     "result",
 ];
 
-/// What liza writes with each task on the board beside its fields; a person who edits a task may ignore it.
+/// The hash that liza writes with each task on the board; a person who edits a task may ignore it.
 const HASH: &str = "hash";
 
 pub(super) fn is_head_key(key: &str) -> bool {
@@ -182,7 +182,7 @@ pub fn read_task(bytes: &[u8]) -> Result<Task, ForeignError> {
     read_foreign::<Flat>(bytes, Limits::of_bytes(96 * 1024 * 1024)).map(|flat| flat.0)
 }
 
-/// A note as a person types it: just the text, or some of its fields.
+/// A note as a person types it: only the text, or some of its fields.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoteFields {
@@ -206,7 +206,7 @@ impl<'de> Deserialize<'de> for HandNote {
     }
 }
 
-/// Every key of the file, so that an unknown one is an error with its place.
+/// Every key of the file, so that an unknown one is an error with its path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Whole {
@@ -277,7 +277,7 @@ struct Whole {
     end: Option<Value>,
 }
 
-/// A board edited by hand, read the strict and slow way.
+/// Reads a board that a person edited, strictly and slowly.
 pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
     let limits = Limits { bytes: 96 * 1024 * 1024, depth: 32, tokens: 16 * 1024 * 1024 };
     let whole: Whole = read_foreign(bytes, limits)?;
@@ -327,7 +327,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
     })
 }
 
-/// Gives notes typed by hand the fields a person need not type.
+/// Completes notes that a person typed with the fields that need not be typed.
 fn finish_notes(notes: Vec<HandNote>, now: &Stamp) -> Vec<Note> {
     let mut next = next_number("note", notes.iter().filter_map(|HandNote(note)| note.id.as_deref()));
     let mut fresh = || {

@@ -12,7 +12,7 @@ use super::prelude::*;
 use super::prescan::{Refused, check_characters, check_json, check_yaml};
 use super::tree::{Seek, Step, Tree, Walk, path_text};
 
-/// How much foreign text is looked at.
+/// How much foreign text is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub bytes: usize,
@@ -34,15 +34,15 @@ impl Default for Limits {
     }
 }
 
-/// What is wrong with foreign bytes, and where as far as it is known.
+/// The problem of foreign bytes, and where, if known.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}{}{message}", .line.map(|line| format!("line {line}: ")).unwrap_or_default(),
     .path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default())]
 pub struct ForeignError {
     pub line: Option<usize>,
-    /// The way to the value, as in `tasks[3].status`; absent where the text as a whole is meant.
+    /// The path of the value, as in `tasks[3].status`; absent for the text as a whole.
     pub path: Option<String>,
-    /// Holds no hidden character, whatever the bytes held.
+    /// Contains no hidden character, whatever the bytes contain.
     pub message: String,
 }
 
@@ -59,7 +59,7 @@ impl From<Refused> for ForeignError {
     }
 }
 
-/// Parsers quote what they were given.
+/// Parsers quote their input in messages.
 fn visible(message: &str) -> String {
     let mut text = String::with_capacity(message.len());
     for c in message.chars() {
@@ -78,14 +78,14 @@ pub fn read_foreign<T: DeserializeOwned>(bytes: &[u8], limits: Limits) -> Result
     })
 }
 
-/// Reads foreign YAML or JSON as it is, when its shape is not known beforehand.
+/// Reads foreign YAML or JSON without a type.
 pub fn read_foreign_value(bytes: &[u8], limits: Limits) -> Result<Value, ForeignError> {
     Source::new(bytes, limits)?.tree(limits)
 }
 
 /// Text that has passed the checks which need no parser.
 enum Source<'t> {
-    /// Without the words of its comments: the crate looks at every character of them, and most of a file of settings is
+    /// Without the text of its comments: the crate examines every character of them, and most of a settings file is
     /// comments.
     Yaml(String),
     Json(&'t str),
@@ -136,7 +136,7 @@ impl<'t> Source<'t> {
     }
 }
 
-/// The text without these parts of it.
+/// The text without these parts.
 fn without(text: &str, parts: &[Range<usize>]) -> String {
     let mut rest = String::with_capacity(text.len());
     let mut from = 0;
@@ -148,7 +148,7 @@ fn without(text: &str, parts: &[Range<usize>]) -> String {
     rest
 }
 
-/// A parser's error without the position in its words.
+/// A parser's error without the position in its message.
 struct Unreadable {
     line: Option<usize>,
     message: String,
@@ -173,7 +173,7 @@ impl From<serde_json::Error> for Unreadable {
     }
 }
 
-/// The crate alone, for tests that ask whether another reader agrees with ours.
+/// The crate alone, for tests that compare another reader with ours.
 #[cfg(test)]
 pub(super) fn read_by_crate<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_yaml::from_str(text).map_err(|error| error.to_string())

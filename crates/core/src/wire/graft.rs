@@ -1,4 +1,4 @@
-//! A tree of plain values to a typed value, with the path to whatever does not fit.
+//! Converts a tree of plain values to a typed value, with the path of a value that does not fit.
 
 use serde::de::value::StrDeserializer;
 
@@ -8,7 +8,7 @@ use super::tree::Step;
 
 type Result<T> = std::result::Result<T, Misfit>;
 
-/// What does not fit; the steps are collected on the way up, so the last is the outermost.
+/// A value that does not fit; the steps are collected from the inside, so the last is the outermost.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub(super) struct Misfit {
@@ -33,7 +33,7 @@ impl de::Error for Misfit {
     }
 }
 
-/// Reads a typed value out of a tree; text and numbers are never taken for each other.
+/// Reads a typed value from a tree; text and numbers are never confused.
 pub(super) struct Graft<'de>(pub(super) &'de Value);
 
 impl<'de> Graft<'de> {
@@ -108,7 +108,7 @@ impl<'de> Deserializer<'de> for Graft<'de> {
             _ => self.text(visitor),
         }
     }
-    /// A derived struct would also take its fields, nameless, from a list; that is always a mistake.
+    /// A derived struct would also read its fields, without names, from a list; that is always a mistake.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,

@@ -13,31 +13,31 @@ use crate::policy::NodeState;
 use crate::policy::view::Scene;
 use crate::policy::work_graph::{ReviewResult, WorkGraph, WorkNode, node_of};
 
-/// The first line of such a file, as text: it is read with every step of every task.
+/// The first line of such a file, as text: every step of every task reads it.
 #[derive(Debug)]
 pub struct FileHead {
     line: String,
     pub revision: u64,
     graph_id: String,
-    /// Where the index stands in the line.
+    /// The position of the index in the line.
     index: Range<usize>,
-    /// Which paths were held, as a number.
+    /// A number for the set of held paths.
     held: u64,
 }
 
-/// A node as the first line has it.
+/// A node as the first line lists it.
 #[derive(Debug, Clone, Copy)]
 struct Entry<'h> {
     text: &'h str,
     id: &'h str,
-    /// Of the whole line, with what comes before and behind the node.
+    /// The length of the whole line, with separators.
     length: usize,
-    /// Of what does not change with every step.
+    /// The checksum of the part that rarely changes.
     check: &'h str,
     now: Now<'h>,
 }
 
-/// What changes with every step.
+/// The part that changes with every step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Now<'h> {
     state: &'h str,
@@ -50,7 +50,7 @@ struct Now<'h> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     New(String),
-    /// These bytes of the old one.
+    /// These bytes of the old file.
     Kept {
         from: usize,
         length: usize,
@@ -62,7 +62,7 @@ impl<'h> Now<'h> {
         Self { state, status: status.as_str(), agent: agent.map_or("-", |agent| agent.as_str()) }
     }
 
-    /// How the line of a node begins.
+    /// The beginning of a node's line.
     fn text(self, id: &str, is_first: bool) -> String {
         let Self { state, status, agent } = self;
         let comma = if is_first { "" } else { "," };
@@ -86,7 +86,7 @@ impl<'h> Now<'h> {
     }
 }
 
-/// What stands behind that.
+/// The rest of a node's line.
 fn rest(node: &WorkNode) -> String {
     #[derive(Serialize)]
     struct Rest<'n> {
@@ -149,8 +149,8 @@ fn before_index(revision: u64, graph_id: &str, held: u64) -> String {
     format!("{{\"revision\":{revision},\"graph_id\":{graph_id},\"held\":\"{held:016x}\",\"index\":\"")
 }
 
-/// Which paths are held now, as a number: while it is the same, a task waits for a path as it did before.
-pub fn held(board: &Board, now: &Stamp) -> u64 {
+/// A number for the set of paths held now: while it is the same, every task waits for the same paths.
+pub fn held_paths_mark(board: &Board, now: &Stamp) -> u64 {
     let mut hasher = DefaultHasher::new();
     for task in board.tasks.iter().filter(|task| task.is_live(now)) {
         task.id.as_str().hash(&mut hasher);
@@ -160,7 +160,7 @@ pub fn held(board: &Board, now: &Stamp) -> u64 {
 }
 
 impl FileHead {
-    /// Of the first line with its end; nothing if it was not written so.
+    /// Parses the first line with its end; none if liza did not write it.
     pub fn read(line: String) -> Option<Self> {
         let text = line.strip_prefix("{\"revision\":")?.strip_suffix(BEHIND_INDEX)?;
         let (revision, text) = text.split_once(",\"graph_id\":")?;
@@ -191,16 +191,17 @@ impl FileHead {
         Some(entries)
     }
 
-    /// The file as it should be now, as parts of it as it is: nothing at all, if nothing of it has changed. None if that cannot be
-    /// decided without the bodies that are not loaded: tasks went, or are waited for and no longer on the board under their name.
-    pub fn brought_up(&self, board: &Board, world: &World, now: &Stamp) -> Option<Vec<Piece>> {
+    /// The present file, as parts of the old one: empty if nothing has changed. None if that cannot be decided without
+    /// bodies that are not loaded: tasks have left the board, or are dependencies and no longer on the board under
+    /// their name.
+    pub fn updated_parts(&self, board: &Board, world: &World, now: &Stamp) -> Option<Vec<Piece>> {
         let entries = self.entries()?;
         let is_node = |task: &&Task| task.status != Status::Superseded && board.is_of_current_goal(task);
         let nodes: Vec<&Task> = board.tasks.iter().filter(is_node).collect();
         let is_first = |entry: &Entry<'_>| nodes.first().is_some_and(|task| task.id.as_str() == entry.id);
         let archived = entries.iter().position(is_first).unwrap_or(entries.len());
         let (gone, here) = entries.split_at(archived);
-        // New tasks stand at the end, and the commit that made them has them loaded.
+        // New tasks are at the end, and the commit that added them has them loaded.
         let same = here.iter().zip(&nodes).all(|(entry, task)| entry.id == task.id.as_str())
             && nodes.get(here.len()..)?.iter().all(|task| !task.is_light());
         let is_replaced =
@@ -208,7 +209,7 @@ impl FileHead {
         if !same || self.graph_id != board.graph_id() || world.archived.keys().any(is_replaced) {
             return None;
         }
-        let held = held(board, now);
+        let held = held_paths_mark(board, now);
         let states = States { scene: OnceCell::new(), board, world, now, as_before: held == self.held };
         let mut pieces = Pieces::default();
         let mut index = String::with_capacity(self.index.len() + 64);
@@ -279,7 +280,7 @@ fn until<'t>(left: &mut &'t str, end: u8) -> &'t str {
     taken
 }
 
-/// The states of all nodes, asked as little as possible.
+/// The states of all nodes, computed as rarely as possible.
 struct States<'b> {
     scene: OnceCell<Scene<'b>>,
     board: &'b Board,
@@ -295,7 +296,7 @@ impl<'b> States<'b> {
     }
 
     fn of(&self, task: &'b Task, before: &str) -> NodeState {
-        // A claimable task that waits for nothing is ready, unless another one holds its paths.
+        // A claimable task without dependencies is ready, unless another task holds its paths.
         if task.status == Status::Idle && task.is_light() && task.depends_on.is_empty() && self.as_before {
             match before {
                 "ready" => return NodeState::Ready,
@@ -307,7 +308,7 @@ impl<'b> States<'b> {
     }
 }
 
-/// Parts that follow each other are one.
+/// Joins adjacent parts.
 #[derive(Default)]
 struct Pieces(Vec<Piece>);
 
@@ -335,7 +336,10 @@ mod tests {
     use crate::policy::work_graph::work_graph;
 
     fn file_of(bench: &Bench) -> String {
-        whole(&work_graph(&bench.board, &[], &bench.world, &bench.now), held(&bench.board, &bench.now))
+        whole(
+            &work_graph(&bench.board, &[], &bench.world, &bench.now),
+            held_paths_mark(&bench.board, &bench.now),
+        )
     }
 
     fn joined(old: &str, pieces: &[Piece]) -> String {
@@ -350,9 +354,9 @@ mod tests {
         FileHead::read(file[..=file.find('\n').expect("a line")].to_owned()).expect("a head")
     }
 
-    /// What a command would write after its change; bodies that it has not loaded are not looked at.
-    fn brought_up(bench: &Bench, file: &str) -> Option<String> {
-        let pieces = head_of(file).brought_up(&bench.board, &bench.world, &bench.now)?;
+    /// The file as a command would write it after its change; bodies that are not loaded are not read.
+    fn updated_parts(bench: &Bench, file: &str) -> Option<String> {
+        let pieces = head_of(file).updated_parts(&bench.board, &bench.world, &bench.now)?;
         Some(if pieces.is_empty() { file.to_owned() } else { joined(file, &pieces) })
     }
 
@@ -386,12 +390,12 @@ mod tests {
         ];
         for (number, step) in steps.into_iter().enumerate() {
             step(&mut bench);
-            file = brought_up(&bench, &file).expect("a file");
+            file = updated_parts(&bench, &file).expect("a file");
             assert_eq!(file, file_of(&bench), "step {number}");
         }
         assert!(file.contains("\"id\":\"late\",\"status\":\"ready\""), "{file}");
-        // A note changes nothing that it shows.
-        assert_eq!(head_of(&file).brought_up(&bench.board, &bench.world, &bench.now), Some(Vec::new()));
+        // A note changes nothing in the file.
+        assert_eq!(head_of(&file).updated_parts(&bench.board, &bench.world, &bench.now), Some(Vec::new()));
     }
 
     #[test]
@@ -401,11 +405,11 @@ mod tests {
         let mut bench = Bench::with_tasks(&names);
         let file = file_of(&bench);
         bench.claim("coder-1", "t7");
-        let pieces = head_of(&file).brought_up(&bench.board, &bench.world, &bench.now).expect("pieces");
+        let pieces = head_of(&file).updated_parts(&bench.board, &bench.world, &bench.now).expect("pieces");
         assert_eq!(pieces.len(), 5, "head, kept, one line, kept, end: {pieces:?}");
-        // A board without tasks that the file has needs to be read whole.
+        // If the board lacks tasks of the file, it must be read whole.
         let other = Bench::with_tasks(&["t0", "t2"]);
-        assert_eq!(head_of(&file).brought_up(&other.board, &other.world, &other.now), None);
+        assert_eq!(head_of(&file).updated_parts(&other.board, &other.world, &other.now), None);
         assert!(FileHead::read("{\"revision\":1}\n".to_owned()).is_none());
         assert!(FileHead::read(String::new()).is_none());
     }

@@ -35,13 +35,13 @@ pub(super) fn read_title(body: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// So many keys every head begins with: id, status, kind, role.
+/// How many keys every head begins with: id, status, kind, role.
 const FIRST: usize = 4;
 
-/// How the next lines of an unclaimed task read, and how its head ends: [`Head::new`] says the same.
+/// The next lines of an unclaimed task, and the end of its head: as in [`Head::new`].
 const UNCLAIMED: &str = "    priority: 0\n    risk: low\n    epoch: 0\n";
 const UNCLAIMED_END: &str = "    iteration: 0\n    review_cycles_current: 0\n    review_cycles_total: 0\n";
-/// The key after those of [`UNCLAIMED`], and the first one of [`UNCLAIMED_END`].
+/// The index of the key after [`UNCLAIMED`], and of the first one of [`UNCLAIMED_END`].
 const AFTER_EPOCH: usize = 8;
 const ITERATION: usize = 18;
 const _: () = assert!(matches!(HEAD_KEYS[AFTER_EPOCH - 1].as_bytes(), b"epoch"));
@@ -107,7 +107,7 @@ fn word<T: Copy>(text: &str, all: &[T], name: fn(T) -> &'static str) -> Option<T
     all.iter().copied().find(|value| name(*value) == text)
 }
 
-/// What stands behind a key: something on its line, or nothing, and then the lines below belong to it.
+/// The value of a key: on its line, or on the lines below it.
 #[derive(Clone, Copy)]
 struct Value<'t>(&'t str);
 
@@ -120,7 +120,7 @@ impl<'t> Value<'t> {
         plain_text(self.inline()?)
     }
 
-    /// A number as liza writes it; any other way to write one is for the strict parser.
+    /// A number as liza writes it; other forms are for the strict parser.
     fn number<T: FromStr>(self) -> Option<T> {
         let text = self.inline()?;
         let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
@@ -138,13 +138,13 @@ impl<'t> Value<'t> {
     }
 }
 
-/// The lines of a head that were not read yet. Nothing is returned for what the strict parser has to judge.
+/// The remaining lines of a head. None means that the strict parser must decide.
 struct Reader<'t> {
     rest: &'t str,
 }
 
 impl<'t> Reader<'t> {
-    /// Passes a line and returns it without its end.
+    /// Skips a line and returns it without its end.
     fn pass_line(&mut self) -> Option<&'t str> {
         let end = memchr(b'\n', self.rest.as_bytes())?;
         let line = &self.rest[..end];
@@ -152,12 +152,12 @@ impl<'t> Reader<'t> {
         Some(line)
     }
 
-    /// A line that every head has, with its key.
+    /// A line that every head has, by its key.
     fn first_line<T>(&mut self, start: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
         read(plain_text(self.pass_line()?.strip_prefix(start)?)?)
     }
 
-    /// The key of the next line and what stands behind it; none at the end.
+    /// The next key and its value; none at the end.
     fn line(&mut self) -> Option<Option<(&'t str, Value<'t>)>> {
         if self.rest.is_empty() {
             return Some(None);
@@ -177,7 +177,7 @@ impl<'t> Reader<'t> {
         (!items.is_empty()).then_some(items)
     }
 
-    /// A record of its own lines.
+    /// A record on its own lines.
     fn nested<T: DeserializeOwned>(&mut self, value: Value<'t>) -> Option<T> {
         value.is_below()?;
         let all = self.rest;
@@ -220,7 +220,7 @@ mod tests {
         [text, unclaimed_text].iter().for_each(|text| agree_on_changes_of(text));
     }
 
-    /// Without any one of its lines, with any one of them twice, and with any two of them in the other order.
+    /// The text without any one line, with any line twice, and with any two lines exchanged.
     fn agree_on_changes_of(text: &str) {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let mut changed = Vec::new();

@@ -1,4 +1,4 @@
-//! JSON for agents and logs, with nothing in it that could move a cursor or hide text.
+//! JSON for agents and logs, without characters that could move a cursor or hide text.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub fn to_json_pretty<T: Serialize + ?Sized>(value: &T) -> String {
 
 fn without_hidden(written: serde_json::Result<String>) -> String {
     let text = written.unwrap_or_else(|problem| json!({ "unprintable": problem.to_string() }).to_string());
-    // A line end is part of the layout: those in strings are escaped already.
+    // A line end belongs to the layout: line ends in strings are already escaped.
     let must_go = |c: char| is_hidden(c) && c != '\n';
     let mut visible = String::with_capacity(text.len());
     let mut rest = text.as_str();

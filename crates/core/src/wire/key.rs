@@ -1,10 +1,10 @@
-//! Map keys on the way in: always text in the file, whatever the program makes of them.
+//! Map keys when reading: always text in the file, whatever their type.
 
 use std::marker::PhantomData;
 
 use super::prelude::*;
 
-/// One key; a number or flag is read out of the text only where a number or flag is asked for.
+/// One key; a number or flag is parsed from the text only if the reader asks for one.
 pub(super) struct Key<'de, E> {
     text: Cow<'de, str>,
     error: PhantomData<E>,
@@ -82,7 +82,7 @@ pub(super) struct SeenKeys<'de> {
 const FEW: usize = 16;
 
 impl<'de> SeenKeys<'de> {
-    /// Remembers `key`; false if it was there already.
+    /// Remembers `key`; false if it was known.
     #[allow(clippy::ptr_arg, reason = "a borrowed key stays borrowed when kept")]
     pub(super) fn insert(&mut self, key: &Cow<'de, str>) -> bool {
         match self.ascending.last() {

@@ -3,7 +3,7 @@
 use super::chars::{next_special, plain_run, reads_as_text};
 use super::prelude::*;
 
-/// How far the current line is indented, compared with what its collection needs.
+/// The indentation of the current line, compared with that of its collection.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Margin {
     EndOfText,
@@ -12,7 +12,7 @@ pub(super) enum Margin {
     More,
 }
 
-/// What a collection or scalar looks like from its first character.
+/// The kind of a value, by its first character.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Kind {
     Map,
@@ -26,10 +26,10 @@ pub(super) enum Scalar<'de> {
     Bare(&'de str),
 }
 
-/// Compared with as a whole; a deeper line is counted space by space.
+/// Compared as a whole; deeper indentation is counted space by space.
 const SPACES: &[u8; 64] = &[b' '; 64];
 
-/// The text and the place in it; every line is passed once, so the line number costs nothing.
+/// The text and the position in it; every line is passed once, so the line number is free.
 pub(super) struct Lines<'de> {
     text: &'de str,
     at: usize,
@@ -58,7 +58,7 @@ impl<'de> Lines<'de> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Passes `count` bytes the caller has looked at.
+    /// Skips `count` bytes that the caller has examined.
     pub(super) fn skip(&mut self, count: usize) {
         self.at += count;
     }
@@ -83,7 +83,7 @@ impl<'de> Lines<'de> {
         }
     }
 
-    /// Passes the indentation of a line that must exist and stand exactly at `indent`.
+    /// Skips the indentation of a line that must exist and have exactly this indentation.
     pub(super) fn enter_line(&mut self, indent: usize) -> Result<(), ParseError> {
         match self.margin(indent) {
             Margin::Same => {
@@ -112,7 +112,7 @@ impl<'de> Lines<'de> {
         matches!(self.rest().get(ahead..), Some([b'-', b' ' | b'\n', ..]))
     }
 
-    /// Passes `text` if it fills the line from here on.
+    /// Skips `text` if it fills the rest of the line.
     pub(super) fn take_line(&mut self, text: &str) -> bool {
         let found =
             self.rest().strip_prefix(text.as_bytes()).is_some_and(|after| after.first() == Some(&b'\n'));
@@ -131,7 +131,7 @@ impl<'de> Lines<'de> {
             .is_some_and(|after| after.first() == Some(&b'\n'))
     }
 
-    /// What begins `ahead` bytes further on this line, where a list may not.
+    /// The kind of the value `ahead` bytes further on this line, where a list may not begin.
     pub(super) fn kind_ahead(&self, ahead: usize) -> Kind {
         let rest = self.rest().get(ahead..).unwrap_or_default();
         match rest {
@@ -153,7 +153,7 @@ impl<'de> Lines<'de> {
         }
     }
 
-    /// Passes `key:`.
+    /// Reads `key:`.
     pub(super) fn key(&mut self) -> Result<Cow<'de, str>, ParseError> {
         let key = if self.peek() == Some(b'"') {
             self.quoted()?
@@ -174,7 +174,7 @@ impl<'de> Lines<'de> {
         }
     }
 
-    /// Passes a scalar and the end of its line.
+    /// Reads a scalar and the end of its line.
     pub(super) fn scalar(&mut self) -> Result<Scalar<'de>, ParseError> {
         if self.peek() == Some(b'"') {
             let text = self.quoted()?;
@@ -231,7 +231,7 @@ impl<'de> Lines<'de> {
     }
 }
 
-/// The character an escape stands for and the bytes it takes after the backslash.
+/// The character of an escape, and how many bytes it takes after the backslash.
 fn unescape(after: &[u8]) -> Option<(char, usize)> {
     let digits = match after.first()? {
         b'n' => return Some(('\n', 1)),
@@ -254,7 +254,7 @@ fn unescape(after: &[u8]) -> Option<(char, usize)> {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {message}")]
 pub struct ParseError {
-    /// Counted from 1 at the start of the given text; 0 only inside this room, before it is known.
+    /// Counted from 1 at the start of the given text; 0 only inside this room, while unknown.
     pub line: usize,
     pub message: String,
 }

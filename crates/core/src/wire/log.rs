@@ -1,4 +1,5 @@
-//! `log.yaml`: one record a line, each `- ` and a JSON object, so that the file is YAML and every line stands alone.
+//! `log.yaml`: one record per line, each `- ` and a JSON object, so that the file is YAML and every line can be read
+//! alone.
 
 use super::graft::Graft;
 use super::prelude::*;
@@ -7,10 +8,10 @@ use crate::board::call::{Actor, World};
 use crate::board::intent::RequestKey;
 use crate::board::rules::RefoundLog;
 
-/// What a record chains to when there is none before it.
+/// The predecessor of the first record.
 pub const NO_RECORD: &str = "";
 
-/// A committed change: enough to make the same board again from the one before.
+/// A committed change: enough to make the same board from the one before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -51,7 +52,7 @@ impl Record {
         (line, hash)
     }
 
-    /// Whether it begins a log that was lost or broken before.
+    /// The refounding, if the record begins a new log after a lost or broken one.
     pub fn refounds(&self) -> Option<&RefoundLog> {
         match &self.what {
             Transition::RefoundLog(refound) if self.prev == NO_RECORD => Some(refound),
@@ -62,13 +63,13 @@ impl Record {
     /// Reads one line, with or without its line end.
     pub fn parse(line: &str, number: u64) -> Result<Self, LogError> {
         let tree: Value = read_line(line.trim_end_matches('\n'), number)?;
-        // The same way as foreign input takes: board types are compiled for one reader of trees, not for three.
+        // Parsed like foreign input: board types are compiled for one tree reader, not for three.
         Self::deserialize(Graft(&tree))
             .map_err(|misfit| LogError::Malformed { number, message: misfit.message })
     }
 }
 
-/// The JSON behind the dash.
+/// The JSON after the dash.
 fn read_line<T: DeserializeOwned>(line: &str, number: u64) -> Result<T, LogError> {
     let malformed = |message: String| LogError::Malformed { number, message };
     let json = line.strip_prefix("- ").ok_or_else(|| malformed("it does not begin with `- `".to_owned()))?;
@@ -95,7 +96,7 @@ pub fn read_chain(text: &str, mut prev: String) -> Result<Vec<Record>, LogError>
         if record.revision != number && !records.is_empty() {
             return Err(LogError::Broken {
                 number,
-                message: format!("revision {} stands where {number} should", record.revision),
+                message: format!("found revision {}, expected {number}", record.revision),
             });
         }
         prev = hash(line.as_bytes());
@@ -124,7 +125,7 @@ pub fn check_chain(text: &str, mut prev: String, mut revision: Option<u64>) -> R
             return Err(broken("it does not follow the line before".to_owned()));
         }
         if revision.is_some() && link.revision != number {
-            return Err(broken(format!("revision {} stands where {number} should", link.revision)));
+            return Err(broken(format!("found revision {}, expected {number}", link.revision)));
         }
         prev = hash(line.as_bytes());
         revision = Some(link.revision);
@@ -132,7 +133,7 @@ pub fn check_chain(text: &str, mut prev: String, mut revision: Option<u64>) -> R
     Ok(())
 }
 
-/// A line of a log as far as this program understands it: of a newer liza, or of the older shell implementation.
+/// A line of a log as far as this program understands it: from a newer liza, or from the older shell implementation.
 #[derive(Debug)]
 pub struct LooseRecord {
     pub revision: Option<u64>,
@@ -166,7 +167,7 @@ impl LooseRecord {
             Value::Object(map) => map.keys().next().cloned().unwrap_or_default(),
             other => text(other),
         };
-        // Who it was: a word, or a map around the id.
+        // The actor: a word, or a map around the id.
         let by = match value.get("by").unwrap_or(&Value::Null) {
             Value::Object(map) => {
                 map.values().find_map(|inner| inner.get("id")).map(text).unwrap_or_default()
@@ -178,7 +179,7 @@ impl LooseRecord {
     }
 }
 
-/// Reads whole lines whose transitions need not be known. Where lines name the one before, the chain must hold.
+/// Reads whole lines with unknown transitions. If lines name the one before, the chain must hold.
 pub fn read_loosely(text: &str) -> Result<Vec<LooseRecord>, LogError> {
     let mut prev: Option<String> = None;
     let mut records = Vec::new();

@@ -1,5 +1,5 @@
 //! Boards of a newer version, read as far as this program understands them: known fields are shown, unknown ones left
-//! out. They are never written, so nothing is lost by it.
+//! out. liza never writes such a board, so nothing is lost.
 
 use super::graft::Graft;
 use super::prelude::*;
@@ -8,10 +8,10 @@ use super::{ForeignError, Limits, read_foreign_value};
 
 const LIMITS: Limits = Limits { bytes: 96 * 1024 * 1024, depth: 64, tokens: 16 * 1024 * 1024 };
 
-/// What could be read of it.
+/// The readable part of the board.
 pub struct Newer {
     pub board: Board,
-    /// What is shown as something else than it is, for people.
+    /// Values that are shown differently, for people.
     pub remarks: Vec<String>,
 }
 
@@ -39,13 +39,13 @@ pub fn read(bytes: &[u8]) -> Result<Newer, ForeignError> {
     for (at, value) in tasks.into_iter().enumerate() {
         match task(value, &mut remarks) {
             Some(task) => board.tasks.push(task),
-            None => remarks.push(format!("tasks[{at}] cannot be read here and is not shown")),
+            None => remarks.push(format!("tasks[{at}] cannot be read and is not shown")),
         }
     }
     Ok(Newer { board, remarks })
 }
 
-/// Each section on its own: one that cannot be read does not spoil the others.
+/// Each section on its own: an unreadable section does not affect the others.
 fn rest(top: Map<String, Value>, nothing: Rest) -> Rest {
     let Ok(Value::Object(mut known)) = serde_json::to_value(&nothing) else { return nothing };
     for (key, value) in top {
@@ -74,7 +74,10 @@ fn task(value: Value, remarks: &mut Vec<String>) -> Option<Task> {
         let word = said.as_str().unwrap_or("nothing").to_owned();
         remarks.push(format!("{id} is {word}, a state this liza does not know; it is shown as BLOCKED"));
         head.insert("status".to_owned(), json!("BLOCKED"));
-        body.insert("blocked_reason".to_owned(), json!(format!("its state `{word}` is one of a newer liza")));
+        body.insert(
+            "blocked_reason".to_owned(),
+            json!(format!("its state `{word}` belongs to a newer liza")),
+        );
     }
     head.entry("role").or_insert_with(|| json!("coder"));
     let needed = [("title", id.as_str()), ("created_by", "nobody"), ("created_at", "1970-01-01T00:00:00Z")];
@@ -84,9 +87,9 @@ fn task(value: Value, remarks: &mut Vec<String>) -> Option<Task> {
     Some(Task::new(fitting::<Head>(Value::Object(head))?, fitting::<Body>(Value::Object(body))?))
 }
 
-/// Reads `value` and leaves out whatever does not fit: the field itself, or else what cannot do without it.
+/// Reads `value` without the parts that do not fit: the field itself, or else the value that needs it.
 fn fitting<T: DeserializeOwned>(mut value: Value) -> Option<T> {
-    // Every round removes something, so this ends; the bound is for a file made to be slow.
+    // Every round removes a part, so this ends; the bound is for a file made to be slow.
     for _ in 0..10_000 {
         match T::deserialize(Graft(&value)) {
             Ok(read) => return Some(read),

@@ -15,7 +15,7 @@ type Result<T> = std::result::Result<T, ParseError>;
 /// Reads a run of whole lines at `indent`: a document, or the entries of one map cut out of it.
 pub fn parse<'de, T: Deserialize<'de>>(text: &'de str, indent: usize) -> Result<T> {
     whole(Lines::new(text), |lines| {
-        T::deserialize(Value { lines, indent, depth: 0, place: Place::LineStart })
+        T::deserialize(Value { lines, indent, depth: 0, position: ValuePosition::LineStart })
     })
 }
 
@@ -27,7 +27,12 @@ pub fn parse_item<'de, T: Deserialize<'de>>(text: &'de str, indent: usize) -> Re
             return Err(lines.error("expected a list item"));
         }
         lines.skip(1);
-        T::deserialize(Value { lines, indent: indent.saturating_add(2), depth: 2, place: Place::AfterDash })
+        T::deserialize(Value {
+            lines,
+            indent: indent.saturating_add(2),
+            depth: 2,
+            position: ValuePosition::AfterDash,
+        })
     })
 }
 
@@ -41,24 +46,24 @@ fn whole<'de, T>(mut lines: Lines<'de>, read: impl FnOnce(&mut Lines<'de>) -> Re
 
 /// What stands before the value on its line.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Place {
+pub(super) enum ValuePosition {
     LineStart,
     AfterKey,
     AfterDash,
 }
 
-/// One value yet to be read; `indent` is where its lines are should it have lines of its own.
+/// One value to read; `indent` is the indentation of its lines, if it has more than one.
 pub(super) struct Value<'p, 'de> {
     pub(super) lines: &'p mut Lines<'de>,
     pub(super) indent: usize,
     pub(super) depth: usize,
-    pub(super) place: Place,
+    pub(super) position: ValuePosition,
 }
 
 impl<'p, 'de> Value<'p, 'de> {
     fn kind(&self) -> Result<Kind> {
-        match (self.place, self.lines.peek()) {
-            (Place::LineStart, _) => {
+        match (self.position, self.lines.peek()) {
+            (ValuePosition::LineStart, _) => {
                 if self.lines.margin(self.indent) != Margin::Same {
                     return Err(self.lines.error(format!("expected a line indented by {}", self.indent)));
                 }
@@ -68,23 +73,23 @@ impl<'p, 'de> Value<'p, 'de> {
                     self.lines.kind_ahead(self.indent)
                 })
             }
-            (Place::AfterKey, Some(b'\n')) => {
+            (ValuePosition::AfterKey, Some(b'\n')) => {
                 let dash = self.indent.saturating_add(1);
                 Ok(if self.lines.dash_ahead(dash) { Kind::List } else { Kind::Map })
             }
-            (Place::AfterDash, Some(b'\n')) => Ok(Kind::List),
-            (Place::AfterKey, _) => Ok(match self.lines.kind_ahead(1) {
+            (ValuePosition::AfterDash, Some(b'\n')) => Ok(Kind::List),
+            (ValuePosition::AfterKey, _) => Ok(match self.lines.kind_ahead(1) {
                 Kind::Map if !self.lines.has_line(1, "{}") => Kind::Scalar,
                 kind => kind,
             }),
-            (Place::AfterDash, _) => Ok(self.lines.kind_ahead(1)),
+            (ValuePosition::AfterDash, _) => Ok(self.lines.kind_ahead(1)),
         }
     }
 
     /// Moves to the first character of a value on this line.
     fn enter_inline(&mut self) -> Result<()> {
-        match (self.place, self.lines.peek()) {
-            (Place::LineStart, _) => self.lines.enter_line(self.indent),
+        match (self.position, self.lines.peek()) {
+            (ValuePosition::LineStart, _) => self.lines.enter_line(self.indent),
             (_, Some(b' ')) => {
                 self.lines.skip(1);
                 Ok(())
@@ -94,7 +99,7 @@ impl<'p, 'de> Value<'p, 'de> {
     }
 
     fn is_null(&self) -> bool {
-        let ahead = if self.place == Place::LineStart { self.indent } else { 1 };
+        let ahead = if self.position == ValuePosition::LineStart { self.indent } else { 1 };
         self.lines.has_line(ahead, "null")
     }
 
@@ -109,8 +114,8 @@ impl<'p, 'de> Value<'p, 'de> {
             return Err(self.lines.error(format!("it nests deeper than {DEEPEST} levels")));
         }
         let mut first = First::OnItsLine;
-        if self.place != Place::LineStart && self.lines.peek() == Some(b'\n') {
-            if self.place == Place::AfterDash && shape == Kind::Map {
+        if self.position != ValuePosition::LineStart && self.lines.peek() == Some(b'\n') {
+            if self.position == ValuePosition::AfterDash && shape == Kind::Map {
                 return Err(self.lines.error("expected the first key beside the dash"));
             }
             self.lines.end_line()?;
@@ -119,10 +124,10 @@ impl<'p, 'de> Value<'p, 'de> {
             if self.lines.take_line(if shape == Kind::Map { "{}" } else { "[]" }) {
                 return Ok(None);
             }
-            let beside = match self.place {
-                Place::LineStart => true,
-                Place::AfterDash => shape == Kind::Map,
-                Place::AfterKey => false,
+            let beside = match self.position {
+                ValuePosition::LineStart => true,
+                ValuePosition::AfterDash => shape == Kind::Map,
+                ValuePosition::AfterKey => false,
             };
             if !beside {
                 let wanted = if shape == Kind::Map { "a map" } else { "a list" };
@@ -147,7 +152,7 @@ impl<'p, 'de> Value<'p, 'de> {
     }
 }
 
-/// What a bare scalar says to a reader that has no type in mind.
+/// The value of a bare scalar for a reader without a type.
 fn visit_bare<'de, V: Visitor<'de>>(text: &'de str, visitor: V) -> Result<V::Value> {
     match text {
         "null" => return visitor.visit_unit(),

@@ -1,4 +1,4 @@
-//! A plan file: a whole graph of tasks, as YAML or JSON, in liza's own shape, as a work graph, or as subcontracts.
+//! A plan file: a whole graph of tasks, as YAML or JSON, in liza's own form, as a work graph, or as subcontracts.
 
 mod subcontract;
 mod work_graph;
@@ -13,10 +13,10 @@ pub use work_graph::{PlannedGraph, PlannedNode, Standing};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// What the work graph of the board is called from now on.
+    /// The name of the board's work graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph_id: Option<GraphId>,
-    /// May be left out where `workstreams` are named.
+    /// May be left out if there are `workstreams`.
     #[serde(default)]
     pub tasks: Vec<NewTask>,
     /// Parts of the goal that own different paths; a supervisor plans each.
@@ -24,17 +24,17 @@ pub struct Plan {
     pub workstreams: Vec<NewStream>,
 }
 
-/// What a plan file asks for.
+/// The content of a plan file.
 #[derive(Debug, Default)]
 pub struct Planned {
     pub tasks: Vec<NewTask>,
     pub workstreams: Vec<NewStream>,
-    /// It is written as a work graph: nodes that lack something become drafts.
+    /// The plan is a work graph: incomplete nodes become drafts.
     pub as_graph: bool,
     pub graph_id: Option<GraphId>,
-    /// How many it wants to be worked on at once; that is not for a plan to say.
+    /// How many tasks may run at the same time; a plan may not decide that.
     pub max_parallel: Option<u32>,
-    /// What it says that is not taken over.
+    /// Values that liza ignores.
     pub remarks: Vec<String>,
 }
 
@@ -63,7 +63,8 @@ impl Plan {
     }
 }
 
-/// Reads any of these, a work graph `{id, nodes: […], edges: […]}`, or subcontracts. `standing` says what is in the repository at a path.
+/// Reads any of these, a work graph `{id, nodes: […], edges: […]}`, or subcontracts. `standing` says what exists in the
+/// repository at a path.
 pub fn read_planned(
     bytes: &[u8],
     standing: &dyn Fn(&str) -> Option<Standing>,
@@ -73,7 +74,7 @@ pub fn read_planned(
     if value.get("nodes").is_some() {
         return read_foreign::<PlannedGraph>(bytes, limits)?.planned(standing);
     }
-    // Nodes alone: a task has a title, a node only a description.
+    // Only nodes: a task has a title, a node only a description.
     let is_node = |value: &Value| value.get("title").is_none() && value.get("description").is_some();
     if value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(is_node))
         && subcontract::as_list(&value).is_none()

@@ -1,4 +1,4 @@
-//! What nearly every file of this room needs.
+//! Common imports of this room.
 
 pub(super) use std::borrow::Cow;
 pub(super) use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -70,8 +70,8 @@ pub(super) fn check_json(text: &str, depth: usize) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Refuses YAML of more than `tokens` tokens, with nesting deeper than `depth`, references, tags, directives or a second document.
-/// Returns where the words of its comments stand.
+/// Refuses YAML of more than `tokens` tokens, with nesting deeper than `depth`, references, tags, directives or a
+/// second document. Returns the positions of its comments' texts.
 pub(super) fn check_yaml(text: &str, depth: usize, tokens: usize) -> Result<Vec<Range<usize>>, Refused> {
     let mut scan = Scan {
         bytes: text.as_bytes(),
@@ -108,7 +108,7 @@ struct Scan<'t> {
     /// In characters, as libyaml counts.
     column: usize,
     depth: usize,
-    /// Columns of the block collections we are inside of, rising.
+    /// Columns of the enclosing block collections, rising.
     indents: Vec<usize>,
     flow: usize,
     /// Line and column of the last token in block context that a colon could turn into a key.
@@ -145,7 +145,7 @@ impl<'t> Scan<'t> {
         self.at += 1;
     }
 
-    /// Passes the rest of the line and its break.
+    /// Skips the rest of the line and its break.
     fn skip_line(&mut self) {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         match rest.iter().position(|byte| *byte == b'\n') {
@@ -176,7 +176,7 @@ impl<'t> Scan<'t> {
                 Some(b'#') => {
                     let words = self.at + 1;
                     self.skip_line();
-                    // Its end of line stays.
+                    // The end of its line stays.
                     let ended = self.bytes.get(self.at - 1) == Some(&b'\n');
                     self.comments.push(words..self.at - usize::from(ended));
                     line_start = true;
@@ -188,7 +188,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// The column the innermost block collection stands at, plus one; 0 outside of all.
+    /// The column of the innermost block collection, plus one; 0 outside of all.
     fn inner_indent(&self) -> usize {
         self.indents.last().map_or(0, |column| column + 1)
     }
@@ -399,7 +399,7 @@ impl<'t> Scan<'t> {
     }
 }
 
-/// Why an unquoted scalar would be one number to this reader and another, or a text, to the next.
+/// Why an unquoted scalar would be read differently by different readers.
 fn ambiguous_number(text: &[u8]) -> Option<&'static str> {
     let unsigned = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
     let all = |digits: &[u8], radix| {

@@ -1,4 +1,4 @@
-//! Whether bytes are the board of a revision, shown by hashes alone.
+//! Proves by hashes alone that bytes are the board of a revision.
 
 use crate::board::state::JournalMark;
 
@@ -6,9 +6,9 @@ use super::content::header;
 use super::seal::{Parts, board_hash, task_hash};
 use super::state::{end_line, find_line, hash_line, tasks_line};
 
-/// Shows that every byte is what liza wrote for this revision: the header says what it must, the texts of tasks have the
-/// hashes that stand with them, those and the top-level part make the hash that the record of the revision holds, and the
-/// last line has the right checksum. No task is parsed.
+/// Shows that every byte is what liza wrote for this revision: the header is right, the texts of tasks match their
+/// hashes, these and the top-level part match the hash in the record of the revision, and the last line has the right
+/// checksum. No task is parsed.
 pub fn prove(bytes: &[u8], revision: u64, journal: &JournalMark, board: &str) -> Result<(), String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not valid UTF-8")?;
     let end = end_line(text).map_err(|error| error.to_string())?;
@@ -19,22 +19,22 @@ pub fn prove(bytes: &[u8], revision: u64, journal: &JournalMark, board: &str) ->
     }
     let content = find_line(text, "goal:").filter(|at| *at < end.start).ok_or("it has no goal")?;
     if text[..content] != header(revision, journal).map_err(|error| error.to_string())? {
-        return Err("its header is another one".to_owned());
+        return Err("its header differs".to_owned());
     }
     let first = parts.tasks.first().copied().unwrap_or(end.start);
     let top = text[content..first].strip_suffix(tasks_line(parts.tasks.is_empty()));
-    let top = top.ok_or("its tasks are not where they should be")?;
+    let top = top.ok_or("its tasks are not at their positions")?;
     let mut hashes = String::new();
     for (number, start) in parts.tasks.iter().copied().enumerate() {
         let block = &text[start..parts.tasks.get(number + 1).copied().unwrap_or(end.start)];
         let (head, hash, body) = hash_line(block).ok_or("one of its tasks has no hash")?;
         if task_hash(head, body) != hash {
-            return Err("the text of one of its tasks is not what its hash says".to_owned());
+            return Err("the text of one of its tasks does not match its hash".to_owned());
         }
         hashes.push_str(hash);
     }
     if board_hash(top, &hashes) != board {
-        return Err("the log has another hash for it".to_owned());
+        return Err("the log has another hash for the board".to_owned());
     }
     Ok(())
 }
@@ -71,12 +71,12 @@ mod tests {
             assert!(text.contains(from), "{from}");
             let other = text.replacen(from, to, 1);
             assert!(proved(&other).is_err(), "{from}");
-            // An edit with a correct checksum is found as well.
+            // An edit with a correct checksum is found too.
             assert!(proved(&sealed(&other)).is_err(), "{from}, sealed");
         }
         assert!(proved(&format!("{text}\n")).is_err());
         assert!(proved("").is_err());
-        // Every cut and every other byte.
+        // Every truncation and every changed byte.
         for at in (0..text.len()).step_by(37) {
             assert!(proved(&text[..at]).is_err());
             let mut bytes = text.clone().into_bytes();

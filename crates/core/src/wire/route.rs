@@ -1,4 +1,4 @@
-//! What the planner's command answers when it is asked for an estimate: exactly one JSON value of the schema `route/1`.
+//! The estimate of the planner's command: exactly one JSON value of the schema `route/1`.
 
 use super::prelude::*;
 use crate::board::route::Estimate;
@@ -6,30 +6,30 @@ use crate::board::task::Risk;
 
 /// The name of the schema, in its own field.
 pub const ROUTE_SCHEMA: &str = "route/1";
-/// Longer answers are no estimates.
+/// The longest answer.
 const LONGEST: usize = 16 * 1024;
-/// A reason is a sentence.
+/// The longest reason.
 const LONGEST_WHY: usize = 2000;
 /// A year.
 const MOST_SECONDS: u64 = 366 * 24 * 3600;
 
-/// An estimate as it is answered.
+/// An estimate as the agent answers it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteAnswer {
     /// `route/1`.
     #[schemars(extend("const" = "route/1"))]
     pub schema: String,
-    /// Most seconds that one agent needs.
+    /// The most seconds that one agent needs.
     pub t_max_s: u64,
-    /// Why so many, and what is uncertain.
+    /// The reason for that number, and what is uncertain.
     #[schemars(length(min = 1))]
     pub t_why: String,
     /// One or two files and a few lines.
     pub tiny: bool,
-    /// Nothing is left to ask.
+    /// There are no open questions.
     pub clear: bool,
-    /// What breaks if it is done wrong.
+    /// The risk if it is done wrong.
     pub risk: Risk,
 }
 

@@ -1,4 +1,4 @@
-//! The JSON Schemas of everything people and agents write or read.
+//! The JSON Schemas of all files that people and agents read or write.
 
 use super::prelude::*;
 use crate::board::review::Feedback;

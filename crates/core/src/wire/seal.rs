@@ -22,12 +22,12 @@ pub fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// Of a task's text: its head and its body, without the line that holds the hash.
+/// Hash of a task's text: head and body, without the line with the hash.
 pub(super) fn task_hash(head: &str, body: &str) -> String {
     blake3::Hasher::new().update(head.as_bytes()).update(body.as_bytes()).finalize().to_hex().to_string()
 }
 
-/// As a record holds it; `hashes` are those of all tasks, one after the other.
+/// Hash of the board as a record holds it; `hashes` are those of all tasks, concatenated.
 pub(super) fn board_hash(top: &str, hashes: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(hash(top.as_bytes()).as_bytes()).update(hashes.as_bytes());
@@ -48,7 +48,7 @@ impl Group {
     }
 }
 
-/// Everything above the last line, taken apart. Every byte belongs to exactly one sum, whatever the text is.
+/// The parts of the text above the last line. Every byte belongs to exactly one sum, for any text.
 pub(super) struct Parts {
     /// Where each task begins.
     pub tasks: Vec<usize>,
@@ -76,7 +76,7 @@ impl Parts {
         Self { tasks, groups, first }
     }
 
-    /// The groups, before they are summed up.
+    /// The groups without their sums.
     pub fn unsummed(&self) -> Vec<Group> {
         let none = blake3::Hash::from_bytes([0; blake3::OUT_LEN]);
         let group = |range: &Range<usize>| Group { start: range.start, end: range.end, sum: none };
@@ -89,14 +89,14 @@ impl Parts {
         groups
     }
 
-    /// What the last line of the text has to say; `groups` are the sums over all of them.
+    /// The checksum for the last line of the text; `groups` have their sums.
     pub fn checksum(&self, text: &str, groups: &[Group]) -> String {
         let above = blake3::hash(&text.as_bytes()[..self.first]);
         checksum(above, groups.iter().map(|group| group.sum))
     }
 }
 
-/// What the last line of the file says.
+/// The checksum in the last line of the file.
 pub(super) fn checksum(above: blake3::Hash, groups: impl Iterator<Item = blake3::Hash>) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(above.as_bytes());
@@ -106,7 +106,8 @@ pub(super) fn checksum(above: blake3::Hash, groups: impl Iterator<Item = blake3:
     hasher.finalize().to_hex().to_string()
 }
 
-/// What it said before tasks had hashes: the content was hashed as a whole, and the records of the journal hold that hash.
+/// The former checksum, from before tasks had hashes: the content was hashed as a whole, and the records of the journal
+/// hold that hash.
 pub(super) fn former_checksum(header: &str, content: &str) -> String {
     hash(format!("{header}{}", hash(content.as_bytes())).as_bytes())
 }

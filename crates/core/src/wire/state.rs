@@ -62,19 +62,19 @@ pub(super) struct Header {
     pub journal: JournalMark,
 }
 
-/// The text a board was read from, with what is known of its parts.
+/// The text that a board was read from, with known positions and hashes.
 #[derive(Debug, Default)]
 pub struct Origin {
     text: String,
-    /// The top-level part: everything of the content but the tasks.
+    /// The top-level part: the content without the tasks.
     top: Range<usize>,
-    /// Of the tasks, one after the other.
+    /// The hashes of the tasks, concatenated.
     hashes: String,
     pub(super) groups: Vec<Group>,
 }
 
 impl Origin {
-    /// Of a text of which nothing else is known.
+    /// For a text without known parts.
     pub fn of_text(text: String) -> Arc<Self> {
         Arc::new(Self { text, ..Self::default() })
     }
@@ -87,13 +87,13 @@ impl Origin {
         &self.text
     }
 
-    /// Whether the text of every task that was read from here is what its hash says. Readers believe the hashes once the
-    /// checksum is right, and any writer of the file can make that right.
+    /// Checks that the text of every task read from here matches its hash. Readers trust the hashes if the checksum is
+    /// right, and any writer of the file can make that right.
     pub fn check_tasks(&self, board: &Board) -> Result<(), String> {
         for (task, source) in board.tasks.iter().filter_map(|task| Some((task, task.source()?))) {
             let parts = hash_line(&self.text[source.start..source.end]);
             if parts.is_none_or(|(head, hash, body)| task_hash(head, body) != hash) {
-                return Err(format!("the text of task {} is not what its hash says", task.id));
+                return Err(format!("the text of task {} does not match its hash", task.id));
             }
         }
         Ok(())
@@ -104,7 +104,7 @@ impl Origin {
     }
 }
 
-/// A board with the bytes it was read from. A copy shares them.
+/// A board with the bytes that it was read from. Copies share them.
 #[derive(Debug, Clone)]
 pub struct Decoded {
     pub board: Board,
@@ -112,7 +112,7 @@ pub struct Decoded {
 }
 
 impl Decoded {
-    /// Reads bytes that liza wrote; anything else is refused with what it is instead.
+    /// Reads bytes that liza wrote; refuses others with the reason.
     pub fn new(bytes: Vec<u8>) -> Result<Self, StateError> {
         let text = String::from_utf8(bytes).map_err(|_| StateError::NotText)?;
         let end = end_line(&text)?;
@@ -143,7 +143,7 @@ impl Decoded {
         Self { board, origin: Arc::default() }
     }
 
-    /// The same board as [`Decoded::unwritten`] gives it, once it is written and read.
+    /// The board of [`Decoded::unwritten`] after it was written and read.
     pub fn rewritten(mut self) -> Result<Self, StateError> {
         self.load(&Needs::Everything)?;
         let (revision, journal) = (self.board.revision, self.board.journal.clone());
@@ -152,7 +152,7 @@ impl Decoded {
         Self::new(content.under(revision, &journal).map_err(whole)?.text().into_bytes())
     }
 
-    /// A board of the builds before tasks had hashes, as this one would have written it.
+    /// A board of builds from before tasks had hashes, as this build would have written it.
     pub fn former(bytes: Vec<u8>) -> Result<Self, StateError> {
         let text = String::from_utf8(bytes).map_err(|_| StateError::NotText)?;
         let end = end_line(&text)?;
@@ -164,7 +164,7 @@ impl Decoded {
         Self { board, origin: Origin::of_text(text) }.rewritten()
     }
 
-    /// Loads the bodies that are asked for.
+    /// Loads the bodies that are needed.
     pub fn load(&mut self, needs: &Needs) -> Result<(), StateError> {
         load(&self.origin.text, &mut self.board, needs)
     }
@@ -173,7 +173,7 @@ impl Decoded {
         &self.origin.text
     }
 
-    /// Hash of the board that was read, as the record of its revision has it.
+    /// Hash of the board that was read, as in the record of its revision.
     pub fn board_hash(&self) -> String {
         board_hash(&self.origin.text[self.origin.top.clone()], &self.origin.hashes)
     }
@@ -183,7 +183,7 @@ impl Decoded {
         self.origin.check_tasks(&self.board)
     }
 
-    /// Everything below the header, as it is to be written.
+    /// Everything below the header, to be written.
     pub fn content(&self) -> Result<Content, EmitError> {
         Content::new(&self.board, Arc::clone(&self.origin))
     }
@@ -200,8 +200,8 @@ impl Decoded {
 /// From this size on, in bytes, a board is hashed on one thread and read on another.
 const LARGE: usize = 1 << 20;
 
-/// Sums up the groups and does `other`, on two threads if the text is long and they can be had. The one that hashes is
-/// given its memory: a thread that asks for its own gets it page by page, while the other one waits.
+/// Computes the sums of the groups and runs `other`, on two threads if the text is long and a thread can be started.
+/// The hashing thread gets its memory in advance: otherwise it would get it page by page, while the other one waits.
 fn beside_sums<T>(parts: &Parts, text: &str, other: impl FnOnce() -> T) -> (Vec<Group>, T) {
     let mut groups = parts.unsummed();
     if text.len() < LARGE {
@@ -223,7 +223,7 @@ fn beside_sums<T>(parts: &Parts, text: &str, other: impl FnOnce() -> T) -> (Vec<
 pub(super) struct EndLine<'t> {
     pub start: usize,
     pub checksum: &'t str,
-    /// Something stands below it.
+    /// Whether there is text below it.
     pub below: bool,
 }
 
@@ -233,7 +233,7 @@ pub(super) fn end_line(text: &str) -> Result<EndLine<'_>, StateError> {
         return Err(if text.is_empty() { StateError::Truncated } else { missing_end(text) });
     };
     let line_end = text[start..].find('\n').map(|at| start + at);
-    // The last byte is part of what was written, and so are the blank and the quotes.
+    // The last byte belongs to the written text, and so do the blank and the quotes.
     let Some(line_end) = line_end else { return Err(StateError::Truncated) };
     let checksum = text[start..line_end].strip_prefix("end: \"").and_then(|rest| rest.strip_suffix('"'));
     Ok(EndLine { start, checksum: checksum.unwrap_or_default(), below: line_end + 1 != text.len() })
@@ -255,7 +255,7 @@ fn not_ours(text: &str, end: &EndLine) -> StateError {
     }
 }
 
-/// Where the content of a board begins that was written before tasks had hashes; none, if this is not such a board.
+/// The start of the content of a board from before tasks had hashes; none for other boards.
 fn former_content(text: &str, end: &EndLine) -> Option<usize> {
     let content = find_line(text, "goal:").filter(|at| *at <= end.start && !end.below)?;
     (former_checksum(&text[..content], &text[content..end.start]) == end.checksum).then_some(content)
@@ -265,7 +265,7 @@ fn other_version(version: u64) -> StateError {
     if version > u64::from(VERSION) { StateError::Newer(version) } else { StateError::Older(version) }
 }
 
-/// Whether these bytes are a board of our own but for the line that names the version.
+/// Whether these bytes are a board of this version except for the line that names the version.
 pub fn is_relabelled(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let Some(at) = find_line(text, "version:") else { return false };
@@ -274,7 +274,7 @@ pub fn is_relabelled(bytes: &[u8]) -> bool {
     Decoded::new(ours.into_bytes()).is_ok()
 }
 
-/// As liza or a person writes it: with quotes or without, perhaps with a remark behind.
+/// As liza or a person writes it: with or without quotes, perhaps with a comment.
 fn version_of(text: &str) -> Option<u64> {
     let at = find_line(text, "version:")?;
     let value = text[at..].lines().next()?.strip_prefix("version:")?;
@@ -283,7 +283,7 @@ fn version_of(text: &str) -> Option<u64> {
     quoted('"').or_else(|| quoted('\'')).unwrap_or(value).parse().ok()
 }
 
-/// Where the first line that begins with `start` begins.
+/// The start of the first line that begins with `start`.
 pub(super) fn find_line(text: &str, start: &str) -> Option<usize> {
     if text.starts_with(start) {
         return Some(0);
@@ -299,7 +299,7 @@ pub(super) fn find_line(text: &str, start: &str) -> Option<usize> {
     None
 }
 
-/// The text with a checksum that is right, whatever it says: for trying what lies behind it.
+/// The text with a right checksum, whatever its content: to test the checks behind it.
 #[cfg(any(test, fuzzing))]
 pub(super) fn sealed(text: &str) -> String {
     let end = end_line(text).ok().map_or(text.len(), |end| end.start);
@@ -310,7 +310,7 @@ pub(super) fn sealed(text: &str) -> String {
     })
 }
 
-/// Lines are counted only when there is an error to place: counting for every task would cost more than reading them.
+/// Lines are counted only for an error: counting for every task would cost more than reading them.
 fn malformed(text: &str, at: usize) -> impl Fn(ParseError) -> StateError {
     move |error| {
         let lines_before = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
@@ -318,15 +318,15 @@ fn malformed(text: &str, at: usize) -> impl Fn(ParseError) -> StateError {
     }
 }
 
-/// Everything of a board but its tasks.
+/// The board without its tasks.
 struct Top {
     header: Header,
     rest: Rest,
-    /// Where the content stands that is no task.
+    /// The range of the content without tasks.
     range: Range<usize>,
 }
 
-/// `tasks` is where each of them begins.
+/// `tasks` are the starts of the tasks.
 fn read_top(text: &str, content: Range<usize>, tasks: &[usize]) -> Result<Top, StateError> {
     let header_start =
         find_line(text, "version:").filter(|at| *at < content.start).ok_or(StateError::Edited)?;
@@ -352,7 +352,8 @@ fn wrong(text: &str, at: usize, message: &str) -> StateError {
     malformed(text, at)(ParseError { line: 1, message: message.to_owned() })
 }
 
-/// Reads the heads of the tasks that begin there. `hashes` receives their hashes, which boards of earlier builds do not have.
+/// Reads the heads of the tasks at these positions. `hashes` receives their hashes, which boards of earlier builds do
+/// not have.
 fn read_tasks(
     text: &str,
     starts: &[usize],
@@ -379,8 +380,8 @@ fn read_tasks(
     Ok(read)
 }
 
-/// The tasks of the board that were split from this one. What was read in our layout is searched as text: their bodies need not
-/// be loaded for it.
+/// The tasks of the board that were split from this one. Text in our layout is searched, so that the bodies need not be
+/// loaded.
 pub fn children_of(text: &str, board: &Board, id: &TaskId) -> Vec<TaskId> {
     const PARENT: &[u8] = b"\n    parent: ";
     let named: Vec<usize> = memmem::find_iter(text.as_bytes(), PARENT)
@@ -406,7 +407,7 @@ fn body_at(block: &str) -> usize {
     START.find(block.as_bytes()).map_or(block.len(), |at| at + 1)
 }
 
-/// The text of a task taken apart: its head, its hash, its body.
+/// The parts of a task's text: head, hash, body.
 pub(super) fn hash_line(block: &str) -> Option<(&str, &str, &str)> {
     let body = body_at(block);
     let at = body.checked_sub(HASH_LINE).filter(|at| block.is_char_boundary(*at))?;

@@ -7,7 +7,7 @@ use super::foreign::{Limits, read_foreign_value};
 use super::prelude::*;
 use super::{is_plain, to_json_pretty};
 
-/// A step on the way to a value.
+/// A step on the path to a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     Key(String),
@@ -25,7 +25,9 @@ pub fn path_of(text: &str, tree: &Value) -> Result<Vec<Step>, String> {
             Some(Value::Array(items)) => match element(items, &word) {
                 Some(index) => Step::Index(index),
                 None => {
-                    return Err(format!("`{word}` is no element of the list: give its number or its name"));
+                    return Err(format!(
+                        "`{word}` is not an element of the list: give its number or its name"
+                    ));
                 }
             },
             _ => Step::Key(word),
@@ -36,7 +38,7 @@ pub fn path_of(text: &str, tree: &Value) -> Result<Vec<Step>, String> {
     Ok(path)
 }
 
-/// Where a value is to be put, and what: a name that no element of a list has means one more element of that name.
+/// The path and the value to set: a name that no element of a list has means a new element with that name.
 pub fn target_of(text: &str, tree: &Value, value: Value) -> Result<(Vec<Step>, Value), String> {
     let words = words(text)?;
     for (number, word) in words.iter().enumerate() {
@@ -61,20 +63,20 @@ pub fn target_of(text: &str, tree: &Value, value: Value) -> Result<(Vec<Step>, V
     Ok((path_of(text, tree)?, value))
 }
 
-/// The element of this name, or of this number; one beyond the last is one more.
+/// The index of the element with this name or number; the number after the last one is a new element.
 fn element(items: &[Value], word: &str) -> Option<usize> {
     let by_name = items.iter().position(|item| item.get("name").and_then(Value::as_str) == Some(word));
     by_name.or_else(|| word.parse::<usize>().ok().filter(|number| *number <= items.len()))
 }
 
-/// A value as it stands behind a key.
+/// A value as written after a key.
 pub fn inline_value(text: &str) -> Result<Value, String> {
     let mut whole = read_foreign_value(format!("value: {text}\n").as_bytes(), Limits::default())
         .map_err(|error| error.message)?;
     Ok(whole["value"].take())
 }
 
-/// The words between the dots; one in double quotes may hold dots.
+/// The words between the dots; a word in double quotes may contain dots.
 pub fn words(text: &str) -> Result<Vec<String>, String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
@@ -86,12 +88,12 @@ pub fn words(text: &str) -> Result<Vec<String>, String> {
         }
     }
     if quoted || words.iter().any(|word| word.trim().is_empty()) {
-        return Err(format!("`{text}` is no key: words with dots between, such as gating.keep"));
+        return Err(format!("`{text}` is not a key: words separated by dots, such as gating.keep"));
     }
     Ok(words)
 }
 
-/// What stands there.
+/// The value at a path.
 pub fn value_at<'v>(tree: &'v Value, path: &[Step]) -> Option<&'v Value> {
     path.iter().try_fold(tree, |at, step| match step {
         Step::Key(key) => at.get(key.as_str()),
@@ -99,7 +101,7 @@ pub fn value_at<'v>(tree: &'v Value, path: &[Step]) -> Option<&'v Value> {
     })
 }
 
-/// Puts a value there; maps that are missing on the way are made.
+/// Sets a value; missing maps on the path are created.
 pub fn put(tree: &mut Value, path: &[Step], value: Value) -> Result<(), String> {
     let Some((step, rest)) = path.split_first() else {
         *tree = value;
@@ -110,13 +112,12 @@ pub fn put(tree: &mut Value, path: &[Step], value: Value) -> Result<(), String> 
             if tree.is_null() {
                 *tree = Value::Object(Map::new());
             }
-            let map = tree
-                .as_object_mut()
-                .ok_or_else(|| format!("`{key}` stands below something that is no map"))?;
+            let map =
+                tree.as_object_mut().ok_or_else(|| format!("`{key}` is below a value that is not a map"))?;
             put(map.entry(key.clone()).or_insert(Value::Null), rest, value)
         }
         Step::Index(index) => {
-            let list = tree.as_array_mut().ok_or("a number stands below something that is no list")?;
+            let list = tree.as_array_mut().ok_or("a number is below a value that is not a list")?;
             if *index == list.len() {
                 list.push(Value::Null);
             }
@@ -125,7 +126,7 @@ pub fn put(tree: &mut Value, path: &[Step], value: Value) -> Result<(), String> 
     }
 }
 
-/// The text with the value changed, or why that cannot be done.
+/// The text with the value changed, or why that is not possible.
 pub fn set(text: &str, path: &[Step], value: &Value) -> Result<String, String> {
     let limits = Limits::default();
     let read = |text: &str| {
@@ -152,7 +153,7 @@ pub fn set(text: &str, path: &[Step], value: &Value) -> Result<String, String> {
 }
 
 fn by_hand(why: &str) -> String {
-    format!("the file is written in a way that cannot be edited here ({why}); change it with an editor")
+    format!("liza cannot edit a file of this form ({why}); change it with an editor")
 }
 
 struct File {
@@ -162,19 +163,19 @@ struct File {
 type Range = std::ops::Range<usize>;
 
 impl File {
-    /// How far a line is indented; nothing for blank lines and comments.
+    /// The indentation of a line; none for blank lines and comments.
     fn indent(&self, at: usize) -> Option<usize> {
         let line = &self.lines[at];
         let text = line.trim_start();
         (!text.is_empty() && !text.starts_with('#')).then(|| line.len() - text.len())
     }
 
-    /// The first line of real text from here on.
+    /// The first line with text.
     fn first(&self, range: Range) -> Option<usize> {
         range.into_iter().find(|at| self.indent(*at).is_some())
     }
 
-    /// Where the block ends that begins above `from`: at the next line that is indented less than `least`.
+    /// The end of the block that begins above `from`: the next line that is indented less than `least`.
     fn end_of(&self, from: usize, to: usize, least: usize, also: impl Fn(&str) -> bool) -> usize {
         let outside = |at: &usize| {
             self.indent(*at).is_some_and(|indent| {
@@ -182,11 +183,11 @@ impl File {
             })
         };
         let end = (from..to).find(outside).unwrap_or(to);
-        // Blank lines and comments at the end belong to what follows.
+        // Blank lines and comments at the end belong to the next block.
         (from..end).rev().find(|at| self.indent(*at).is_some()).map_or(from, |last| last + 1)
     }
 
-    /// Sets a value inside the map whose keys stand at this indentation in these lines.
+    /// Sets a value in the map whose keys have this indentation in these lines.
     fn set_in_map(
         &mut self,
         range: Range,
@@ -195,7 +196,7 @@ impl File {
         value: &Value,
     ) -> Result<(), String> {
         let Some((Step::Key(key), rest)) = path.split_first() else {
-            return Err(by_hand("a list stands where a map was expected"));
+            return Err(by_hand("there is a list where a map was expected"));
         };
         let line = range
             .clone()
@@ -228,7 +229,7 @@ impl File {
                     self.set_in_map(first..end, inner, rest, value)
                 }
             }
-            Some(_) => Err(by_hand("a value goes over several lines")),
+            Some(_) => Err(by_hand("a value takes several lines")),
             None => {
                 let mut whole = match inline.as_str() {
                     "" => Value::Null,
@@ -242,7 +243,7 @@ impl File {
         }
     }
 
-    /// Sets a value inside the list whose dashes stand at this indentation in these lines.
+    /// Sets a value in the list whose dashes have this indentation in these lines.
     fn set_in_list(
         &mut self,
         range: Range,
@@ -251,7 +252,7 @@ impl File {
         value: &Value,
     ) -> Result<(), String> {
         let Some((Step::Index(index), rest)) = path.split_first() else {
-            return Err(by_hand("a map stands where a list was expected"));
+            return Err(by_hand("there is a map where a list was expected"));
         };
         let dashes: Vec<usize> = range.clone().filter(|at| self.indent(*at) == Some(indent)).collect();
         let Some(start) = dashes.get(*index).copied() else {
@@ -267,7 +268,7 @@ impl File {
         let inner = line.len() - text.len();
         if rest.is_empty() || text.starts_with(['{', '[', '"', '\'']) || key_of(text).is_none() {
             if end != start + 1 && !rest.is_empty() {
-                return Err(by_hand("an element goes over several lines"));
+                return Err(by_hand("an element takes several lines"));
             }
             let (text, comment) = split_comment(text);
             let mut whole = inline_value(text).map_err(|why| by_hand(&why))?;
@@ -286,7 +287,7 @@ impl File {
     }
 }
 
-/// The key that a line of a map begins with.
+/// The key at the beginning of a line of a map.
 fn key_of(line: &str) -> Option<&str> {
     let text = line.trim_start();
     if let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) {
@@ -297,7 +298,7 @@ fn key_of(line: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with(' ')).then(|| key.trim_end())
 }
 
-/// A line of a map as its key with what stands before it, its value, and its comment.
+/// The parts of a line of a map: its key with the text before it, its value, and its comment.
 fn split_inline(line: &str) -> (&str, &str, &str) {
     let start = line.len() - line.trim_start().len();
     let quoted = line[start..].chars().next().filter(|c| matches!(c, '"' | '\''));
@@ -307,7 +308,7 @@ fn split_inline(line: &str) -> (&str, &str, &str) {
     (&line[..colon], value.trim(), comment)
 }
 
-/// A value and the comment behind it.
+/// A value and the comment after it.
 fn split_comment(text: &str) -> (&str, &str) {
     let (mut quote, mut before) = (None, ' ');
     for (at, c) in text.char_indices() {
@@ -329,7 +330,7 @@ fn nested(path: &[Step], value: &Value) -> Value {
     })
 }
 
-/// The lines of a key and its value. A list of maps gets a line for each; everything else stands on one line.
+/// The lines of a key and its value. A list of maps has one line per map; other values are on one line.
 fn rendered(indent: usize, key: &str, value: &Value) -> Vec<String> {
     let pad = " ".repeat(indent);
     match value {

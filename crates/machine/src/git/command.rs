@@ -242,7 +242,7 @@ impl Git {
 
     fn begin(self) -> Result<Child, GitError> {
         let Self { dir, held_for, subcommand, config, set, args, env, stdin } = self;
-        let way = door::way_in(&dir, subcommand)?;
+        let way = door::access_for(&dir, subcommand)?;
         let held_for = held_for.or_else(|| way.as_ref().and_then(|way| way.held_for().map(Path::to_owned)));
         let git = match held_for {
             Some(board) => Program::held_for_gate(&board, "git"),

@@ -11,7 +11,7 @@ use super::commit::{NewCommit, Signature, commit_tree};
 use super::prelude::*;
 use super::query::{id_of, open_bare};
 use super::scratch::scratch_dir;
-use crate::host::place::Temporary;
+use crate::host::anchored_path::Temporary;
 
 pub use extent::LARGEST_SAVED;
 pub use glance::{Present, present};

@@ -9,7 +9,7 @@
 use std::os::unix::fs::symlink;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::host::place::Temporary;
+use crate::host::anchored_path::Temporary;
 
 use super::checkouts::check_sound;
 use super::files;
@@ -123,7 +123,7 @@ const ABOUT_NAMES: [&str; 8] =
 
 /// How a command reaches the repository of a checkout; none if liza guards no repository. A directory that claims to
 /// belong to another repository is an error.
-pub(super) fn way_in(dir: &Path, subcommand: &str) -> Result<Option<Way>, GitError> {
+pub(super) fn access_for(dir: &Path, subcommand: &str) -> Result<Option<Way>, GitError> {
     let Some((repo, git_dir)) = repository_of(dir)? else { return Ok(None) };
     files::check_repository(&repo.common_dir).map_err(|why| GitError::Misled { why })?;
     let door = if ABOUT_NAMES.contains(&subcommand) { None } else { door_of(&repo)? };

@@ -1,5 +1,5 @@
-//! The files of a repository that git and libgit2 read by their names, whole and without asking what they are. A process of this
-//! user may have put a pipe, a device or a file without end in place of one: then git would never answer.
+//! The files of a repository that git and libgit2 read whole by name, without checking their type. A process of this
+//! user may have replaced one by a pipe, a device or a file without end: then git would never answer.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,15 +19,15 @@ const OF_REPOSITORY: [&str; 9] = [
     "objects/info/alternates",
 ];
 const OF_CHECKOUT: [&str; 2] = ["HEAD", "index"];
-/// These are as large as what they list: many millions of names at most.
+/// These files grow with the number of names: many millions at most.
 const MAY_BE_LARGE: [&str; 2] = ["packed-refs", "index"];
 const LARGEST_LIST: u64 = 2 * 1024 * 1024 * 1024;
 
-/// So long what was found to be in order counts as such: one command starts git several times.
+/// How long a check stays valid: one command starts git several times.
 const GOOD_FOR: Duration = Duration::from_secs(1);
 static CHECKED: Mutex<Option<(PathBuf, Instant)>> = Mutex::new(None);
 
-/// Whether git can read what it reads in this common directory; why not.
+/// Refuses a common directory with a file that git cannot read to its end.
 pub(super) fn check_repository(common_dir: &Path) -> Result<(), String> {
     let mut checked = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
     if checked.as_ref().is_some_and(|(dir, at)| dir == common_dir && at.elapsed() < GOOD_FOR) {
@@ -38,7 +38,7 @@ pub(super) fn check_repository(common_dir: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The same of git's directory of a linked worktree.
+/// The same for git's directory of a linked worktree.
 pub(super) fn check_checkout(git_dir: &Path) -> Result<(), String> {
     check(git_dir, &OF_CHECKOUT)
 }
@@ -49,7 +49,7 @@ fn check(dir: &Path, names: &[&str]) -> Result<(), String> {
         let Ok(meta) = path.metadata() else { continue };
         if !meta.is_file() {
             return Err(format!(
-                "`{}` is no plain file, and git would wait for it; remove it",
+                "`{}` is not a regular file, and git would block on it; remove it",
                 path.display()
             ));
         }
@@ -64,10 +64,10 @@ fn check(dir: &Path, names: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// How deep names of refs go.
+/// The deepest name of a ref.
 const DEEPEST: usize = 64;
 
-/// The same of the files of refs: of this one, or of all below this prefix.
+/// The same for the files of refs: this one, or all below this prefix.
 pub(super) fn check_refs(common_dir: &Path, prefix: &str) -> Result<(), String> {
     let path = common_dir.join(prefix);
     match path.symlink_metadata() {
@@ -85,10 +85,10 @@ fn check_ref(path: &Path, kind: fs::FileType, deeper: usize) -> Result<(), Strin
         }
         return Ok(());
     }
-    // What a link leads to is read by git; that it is one is said where the ref is used.
+    // Git reads the target of a link; the code that uses the ref reports the link itself.
     let leads_to_file = || path.metadata().map_or(true, |meta| meta.is_file() || meta.is_dir());
     if kind.is_file() || (kind.is_symlink() && leads_to_file()) {
         return Ok(());
     }
-    Err(format!("`{}` is no plain file, and git would wait for it; remove it", path.display()))
+    Err(format!("`{}` is not a regular file, and git would block on it; remove it", path.display()))
 }

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::checkouts::{self, Checkout};
 use super::prelude::*;
 use super::{content::copy_with_time, locks, query::EntryKind};
-use crate::host::place::Place;
+use crate::host::anchored_path::AnchoredPath;
 
 /// Fixes the settings that decide what is checked out and what counts as changed; the repository's own do not apply.
 pub(super) fn settled(git: Git) -> Git {
@@ -156,7 +156,7 @@ fn remove_if_there(path: &Path) -> Result<(), GitError> {
 
 /// Deletes a file or a directory with its content, read-only directories included.
 fn delete(base: &Path, path: &Path) -> Result<(), GitError> {
-    GitError::if_there(path, Place::at(base, path).and_then(|place| place.delete())).map(|_| ())
+    GitError::if_there(path, AnchoredPath::at(base, path).and_then(|path| path.delete())).map(|_| ())
 }
 
 /// Whether a path relative to `root` stays inside `root` once links are followed, as far as the path exists.

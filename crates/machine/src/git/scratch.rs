@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::command::GitError;
-use crate::host::place::Temporary;
+use crate::host::anchored_path::Temporary;
 
 /// Name prefix of liza's scratch directories; the pid follows, which shows whether its process is dead.
 pub const SCRATCH: &str = "liza-scratch-";

@@ -4,7 +4,7 @@ use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
 
 use super::prelude::*;
 use super::{query::AccessError, query::EntryKind, scratch::scratch_dir};
-use crate::host::place::Place;
+use crate::host::anchored_path::AnchoredPath;
 
 /// The entry at a path of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -263,7 +263,7 @@ pub(super) fn remove(worktree: &Path, path: &Path) -> Result<(), GitError> {
 
 /// Removes an empty directory of a worktree; follows no link on the way.
 fn remove_empty(worktree: &Path, dir: &Path) -> bool {
-    Place::at(worktree, &worktree.join(dir)).is_ok_and(|place| place.remove_empty())
+    AnchoredPath::at(worktree, &worktree.join(dir)).is_ok_and(|path| path.remove_empty())
 }
 
 /// Whether a file can be written at this path without removing another.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::checkouts::{self, Checkout};
 use super::prelude::*;
 use super::refs::{self, Expected, RefError};
+use crate::host::anchored_path::{self, AnchoredPath};
 use crate::host::crash;
-use crate::host::place::{self, Place};
 
 /// How the lock reason of liza's worktrees begins; it shows that an incomplete record is liza's.
 const LOCK_MARK: &str = "liza: ";
@@ -207,12 +207,12 @@ impl<'a> Worktrees<'a> {
         let records = checkouts::recorded_at(self.repo, path)?;
         let mut name = OsString::from(GOING);
         name.push(path.file_name().unwrap_or_default());
-        let going = self.place(&path.with_file_name(name))?;
+        let going = self.anchored(&path.with_file_name(name))?;
         going.delete().map_err(GitError::io(path))?;
-        let moved = self.place(path)?.move_to(&going).map_err(GitError::io(path))?;
+        let moved = self.anchored(path)?.move_to(&going).map_err(GitError::io(path))?;
         crash::point("worktree.going");
         for record in &records {
-            self.place(&record.admin_dir)?.delete().map_err(GitError::io(&record.admin_dir))?;
+            self.anchored(&record.admin_dir)?.delete().map_err(GitError::io(&record.admin_dir))?;
         }
         crash::point("worktree.unrecorded");
         going.delete().map_err(GitError::io(path))?;
@@ -230,10 +230,10 @@ impl<'a> Worktrees<'a> {
             let was = dir.join(OsStr::from_bytes(&entry.file_name().as_bytes()[GOING.len()..]));
             if was.symlink_metadata().is_err() {
                 for record in checkouts::recorded_at(self.repo, &was)? {
-                    self.place(&record.admin_dir)?.delete().map_err(GitError::io(&record.admin_dir))?;
+                    self.anchored(&record.admin_dir)?.delete().map_err(GitError::io(&record.admin_dir))?;
                 }
             }
-            self.place(&entry.path())?.delete().map_err(GitError::io(&entry.path()))?;
+            self.anchored(&entry.path())?.delete().map_err(GitError::io(&entry.path()))?;
         }
         Ok(())
     }
@@ -258,11 +258,12 @@ impl<'a> Worktrees<'a> {
     /// Makes record and worktree name each other again after the repository was moved. All other files stay.
     pub fn relink(&self, record: &Checkout, path: &Path) -> Result<(), WorktreeError> {
         let dot_git = path.join(".git");
-        let place = self.place(&dot_git)?;
-        if !matches!(place.kind().map_err(GitError::io(&dot_git))?, None | Some(place::Kind::File)) {
+        let anchored = self.anchored(&dot_git)?;
+        if !matches!(anchored.kind().map_err(GitError::io(&dot_git))?, None | Some(anchored_path::Kind::File))
+        {
             return Err(WorktreeError::PathTaken { path: dot_git });
         }
-        place.delete().map_err(GitError::io(&dot_git))?;
+        anchored.delete().map_err(GitError::io(&dot_git))?;
         fs::write(&dot_git, checkouts::git_file_of(record)).map_err(GitError::io(&dot_git))?;
         let gitdir = record.admin_dir.join("gitdir");
         let text = [dot_git.as_os_str().as_bytes(), b"\n"].concat();
@@ -298,14 +299,14 @@ impl<'a> Worktrees<'a> {
         }
         if present {
             if let Some(above) = to.parent() {
-                place::make_directories(&self.repo.root, above).map_err(GitError::io(above))?;
+                anchored_path::make_directories(&self.repo.root, above).map_err(GitError::io(above))?;
             }
             self.move_to(&tree, to)?;
         }
         self.move_to(&record, &admin)?;
         self.git().arg("repair").end_of_options().arg(to).run()?;
         let _ = fs::remove_file(bin.join(ORIGIN));
-        let _ = self.place(bin).map(|bin| bin.remove_empty());
+        let _ = self.anchored(bin).map(|bin| bin.remove_empty());
         checkouts::check_sound(self.repo, to).map_err(|fault| not_restorable(fault.to_string()))
     }
 
@@ -328,10 +329,10 @@ impl<'a> Worktrees<'a> {
     /// A new, empty directory in the trash. `mkdir` fails if the name is taken, so two processes never share one.
     fn bin(&self, name: &str) -> Result<PathBuf, GitError> {
         let base = if self.trash_base().is_dir() { self.trash_base() } else { &self.repo.root };
-        place::make_directories(base, self.trash).map_err(GitError::io(self.trash))?;
+        anchored_path::make_directories(base, self.trash).map_err(GitError::io(self.trash))?;
         let mut bin = self.trash.join(name);
         let mut number = 0_u64;
-        while let Err(error) = self.place(&bin)?.create_directory() {
+        while let Err(error) = self.anchored(&bin)?.create_directory() {
             if error.kind() != io::ErrorKind::AlreadyExists {
                 return Err(GitError::io(&bin)(error));
             }
@@ -345,20 +346,20 @@ impl<'a> Worktrees<'a> {
         self.trash.parent().unwrap_or(self.trash)
     }
 
-    /// Opens a path as a [`Place`] below one of the directories of this repository or this board.
-    fn place(&self, path: &Path) -> Result<Place, GitError> {
+    /// Opens a path as an [`AnchoredPath`] below one of the directories of this repository or this board.
+    fn anchored(&self, path: &Path) -> Result<AnchoredPath, GitError> {
         let bases = [self.repo.common_dir.as_path(), self.trash_base(), self.repo.root.as_path()];
         let base = bases.into_iter().find(|base| path.starts_with(base)).unwrap_or(&self.repo.root);
-        Place::at(base, path).map_err(GitError::io(path))
+        AnchoredPath::at(base, path).map_err(GitError::io(path))
     }
 
     /// Moves a file or directory; if it is gone already, another process was faster, which is fine.
     fn move_to(&self, from: &Path, to: &Path) -> Result<(), GitError> {
-        let (place, target) = match self.place(from) {
+        let (source, target) = match self.anchored(from) {
             Err(GitError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
-            place => (place?, self.place(to)?),
+            source => (source?, self.anchored(to)?),
         };
-        place.move_to(&target).map(|_| ()).map_err(GitError::io(from))
+        source.move_to(&target).map(|_| ()).map_err(GitError::io(from))
     }
 
     /// The same, with a note of the original path, for restoring.

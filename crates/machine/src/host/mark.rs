@@ -55,7 +55,7 @@ pub(super) fn own() -> Result<Option<Mark>, Hidden> {
     Ok(mark.filter(|mark| mark.is_plausible()))
 }
 
-/// What may not be raised, of one row of /proc/PID/limits; `None` in it means that there is no limit.
+/// The hard limit in one row of /proc/PID/limits; `None` inside means that there is no limit.
 #[cfg(target_os = "linux")]
 fn hard_limit(limits: &str, name: &str) -> Option<Option<u64>> {
     let row = limits.lines().find_map(|line| line.strip_prefix(name))?;

@@ -1,13 +1,13 @@
-//! THE MACHINE: clock, processes, randomness, and the points where tests make a process die.
+//! The machine: clock, processes, randomness, and the points where tests make a process die.
 
 #![expect(clippy::disallowed_methods, reason = "the machine is this room")]
 
+pub mod anchored_path;
 mod clock;
 pub mod crash;
 mod filesystem;
 mod mark;
 mod parallel;
-pub mod place;
 mod plain;
 mod process;
 mod procfs;

@@ -1,21 +1,21 @@
-//! Reading files that any process of this user may have replaced: by a pipe without a writer, a device, or a file that
-//! is large without holding anything.
+//! Reads files that any process of this user may have replaced: by a pipe without a writer, a device, or a huge sparse
+//! file.
 
 use std::fs::OpenOptions;
 use std::io::{Error, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// No file that is read whole by its name is as large.
+/// Larger than any file that liza reads whole.
 pub const LARGEST_PLAIN: u64 = 64 * 1024 * 1024;
 
-/// What a plain file holds. Links are followed; nothing is waited for.
+/// The content of a regular file. Links are followed; liza waits for nothing.
 pub fn read_plain(path: &Path) -> std::io::Result<Vec<u8>> {
     let wait_for_nothing = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let mut file = OpenOptions::new().read(true).custom_flags(wait_for_nothing).open(path)?;
     let meta = file.metadata()?;
     if !meta.is_file() {
-        return Err(Error::new(ErrorKind::InvalidInput, "it is no plain file"));
+        return Err(Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
     }
     if meta.len() > LARGEST_PLAIN {
         let why = format!("it is {} bytes long; the limit is {LARGEST_PLAIN}", meta.len());

@@ -93,7 +93,7 @@ fn directory(at: impl rustix::fd::AsFd, name: &str, hidden: Hidden) -> Result<Ow
     if is_of_kernel { Ok(dir) } else { Err(hidden) }
 }
 
-/// What an error means for what is hidden.
+/// What an error says about the hidden part.
 #[cfg(target_os = "linux")]
 fn of_error(error: Errno, hidden: Hidden) -> Hidden {
     if matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM) { Hidden::Unopened } else { hidden }
@@ -104,7 +104,7 @@ fn link(dir: &OwnedFd, name: &str) -> Option<String> {
     link_in(dir, name).ok()
 }
 
-/// Where a link of the kernel's leads, unless something is mounted over it.
+/// The target of a kernel link, unless something is mounted over it.
 #[cfg(target_os = "linux")]
 fn link_in(dir: &OwnedFd, name: &str) -> Result<String, Errno> {
     let link = open_in(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)?;

@@ -1,4 +1,4 @@
-//! AGENT COMMANDS: how each is started, which variables it gets, and what its output reports.
+//! Agent commands: how each is started, which variables it gets, and what its output reports.
 //!
 //! Nothing here starts a process: an entry and a job become an [`Invocation`], bytes of output become [`Usage`].
 

@@ -135,7 +135,7 @@ impl Witness {
     }
 }
 
-/// The bytes of a journal. No record has a zero byte: a file that is large without holding anything ends here at its first.
+/// The bytes of a journal. No record has a zero byte, so a sparse file ends here at its first one.
 fn read_records(path: &Path) -> io::Result<Vec<u8>> {
     const PIECE: u64 = 1024 * 1024;
     let mut file = open_no_follow(path, OpenOptions::new().read(true))?;
@@ -144,7 +144,10 @@ fn read_records(path: &Path) -> io::Result<Vec<u8>> {
         let before = bytes.len();
         (&mut file).take(PIECE).read_to_end(&mut bytes)?;
         if memchr::memchr(0, &bytes[before..]).is_some() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it holds what liza never wrote there"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it contains bytes that liza never wrote",
+            ));
         }
         if bytes.len() == before {
             return Ok(bytes);

@@ -1,5 +1,5 @@
-//! Files that another program wrote in place of the board: kept, then adopted, or refused and replaced by the
-//! last good board. Nothing a person wrote is lost or silently overwritten.
+//! Files that another program wrote in place of the board: liza keeps them, and then adopts them, or refuses them and
+//! restores the last good board. Nothing that a person wrote is lost or silently overwritten.
 
 use std::path::{Path, PathBuf};
 
@@ -72,7 +72,7 @@ impl Store {
                     "state.yaml had been rolled back to revision {} (revision {mark} was published); the board of revision {revision} is restored",
                     found.board.revision
                 ),
-                hint: format!("what stood there is kept as {}; run your command again", kept.display()),
+                hint: format!("the replaced file is kept as {}; run your command again", kept.display()),
             },
         }
     }
@@ -280,7 +280,7 @@ impl Store {
                 "state.yaml was edited, and the edit is refused as a whole: {why}; the last good board is restored and PAUSE is set"
             ),
             hint: format!(
-                "the edit is kept as {}; `liza doctor` shows the difference and what may be edited, `liza resume` goes on",
+                "the edit is kept as {}; `liza doctor` shows the difference and what may be edited, `liza resume` continues",
                 kept.display()
             ),
         }

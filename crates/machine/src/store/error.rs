@@ -1,4 +1,4 @@
-//! What can go wrong under `.liza`, by what it means for the caller.
+//! Errors below `.liza`, by their meaning for the caller.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,14 +63,14 @@ impl<T> IoContext<T> for rustix::io::Result<T> {
 }
 
 impl StoreError {
-    /// An older board, its journal and its lock were put in place together.
+    /// An older board was restored together with its journal and its lock.
     pub(super) fn put_back(revision: u64, above: u64) -> Self {
         Self::Invalid {
             message: format!(
                 "state.yaml and log.yaml are at revision {revision}, but revision {above} was published: an older board was put in place"
             ),
             hint: format!(
-                "`liza doctor --fix` restores revision {above} from its copy below .git and keeps what stands there"
+                "`liza doctor --fix` restores revision {above} from its copy below .git and keeps the present files"
             ),
         }
     }

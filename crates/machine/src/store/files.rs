@@ -124,7 +124,7 @@ pub fn replace_disposable(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let temp = beside(path);
     let _ = fs::remove_file(&temp);
     write_unsynced(&temp, bytes)?;
-    let replaced = crate::host::place::exchange_files(&temp, path).doing("replace", path);
+    let replaced = crate::host::anchored_path::exchange_files(&temp, path).doing("replace", path);
     let _ = fs::remove_file(&temp);
     replaced
 }
@@ -146,8 +146,9 @@ pub fn replace_disposable_by(
         other => other,
     };
     let new = new.doing("create", &temp)?;
-    let replaced =
-        write(&new).and_then(|()| crate::host::place::exchange_files(&temp, path)).doing("replace", path);
+    let replaced = write(&new)
+        .and_then(|()| crate::host::anchored_path::exchange_files(&temp, path))
+        .doing("replace", path);
     // This name now holds the former file, or the text that could not be written.
     let _ = fs::remove_file(&temp);
     replaced

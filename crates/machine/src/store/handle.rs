@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::board::Stamp;
+use crate::host::anchored_path::AnchoredPath;
 use crate::host::crash;
-use crate::host::place::Place;
 
 use super::copies::Witness;
 use super::error::{IoContext, StoreError};
@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// Device and inode of the board's directory: another directory of the same name is another board.
-    pub fn place(&self) -> Option<(u64, u64)> {
+    pub fn directory_identity(&self) -> Option<(u64, u64)> {
         let meta = std::fs::symlink_metadata(self.dir()).ok()?;
         Some((meta.dev(), meta.ino()))
     }
@@ -184,8 +184,8 @@ impl Store {
         // A .gitignore for everything in it: the files are kept, and `git status` does not list them.
         replace(&self.dir().join(".gitignore"), b"*\n")?;
         let beside = self.dir().parent().unwrap_or(self.dir());
-        let place = |path: &Path| Place::at(beside, path).doing("rename", path);
-        place(self.dir())?.move_to(&place(aside)?).doing("rename", self.dir())?;
+        let anchored = |path: &Path| AnchoredPath::at(beside, path).doing("rename", path);
+        anchored(self.dir())?.move_to(&anchored(aside)?).doing("rename", self.dir())?;
         crash::point("uninstall.renamed");
         sync_parent(aside)?;
         drop(lock);

@@ -50,7 +50,7 @@ impl LogFile {
         if !unpublished || mark > board.revision {
             return Err(StoreError::Invalid {
                 message: format!(
-                    "log.yaml goes on beyond revision {} of state.yaml: the board was rolled back, or the log changed by hand",
+                    "log.yaml continues after revision {} of state.yaml: the board was rolled back, or the log changed by hand",
                     board.revision
                 ),
                 hint: "`liza doctor` says which, and what `liza doctor --fix` does about it".to_owned(),
@@ -161,10 +161,10 @@ impl Store {
 }
 
 pub(super) fn records_gone(actual: u64, length: u64) -> String {
-    format!("log.yaml is {actual} bytes long, but the board's log has {length}: records are gone")
+    format!("log.yaml is {actual} bytes long, but the board's log has {length}: records are missing")
 }
 
-/// So much behind the last record is looked at and kept.
+/// How much after the last record is read and kept.
 pub(super) const LONGEST_TAIL: u64 = 64 * 1024 * 1024;
 pub(super) const LOG_GONE: &str = "log.yaml is gone, and with it every record of the board's log";
 
@@ -177,6 +177,6 @@ pub(super) fn log_broken(error: &LogError) -> StoreError {
 }
 
 fn log_invalid(message: String) -> StoreError {
-    let hint = "put a backup of log.yaml back; where there is none, `liza doctor --fix` starts a new log and keeps what is left of this one";
+    let hint = "restore log.yaml from a backup; without one, `liza doctor --fix` starts a new log and keeps what is left of this one";
     StoreError::Invalid { message, hint: hint.to_owned() }
 }

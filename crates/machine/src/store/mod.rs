@@ -1,4 +1,4 @@
-//! THE DISK UNDER `.liza`: the lock, the commit, and reading without either.
+//! The board's files under `.liza`: the lock, the commit, and reading without either.
 
 #![expect(clippy::disallowed_methods, reason = "the disk under .liza is this room")]
 

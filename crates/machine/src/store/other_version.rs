@@ -173,7 +173,7 @@ impl Store {
         let (bytes, _) = read_whole(&state, LARGEST_STATE).doing("read", &state)?;
         let changed = || StoreError::Invalid {
             message: "state.yaml was changed while it was being migrated".to_owned(),
-            hint: "the old board stands as it is; run `liza doctor --fix` again".to_owned(),
+            hint: "the old board is unchanged; run `liza doctor --fix` again".to_owned(),
         };
         if hash(&bytes) != what.source {
             lock.withdraw();

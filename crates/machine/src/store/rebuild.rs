@@ -1,4 +1,4 @@
-//! Making the last good board again: from an image and the records since.
+//! Rebuilds the last good board from an image and the records since.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -81,9 +81,8 @@ impl Store {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(format!("{}: {error}", self.layout().image(record.revision).display())),
         };
-        prove(&bytes, record.revision, journal, &record.board).map_err(|why| {
-            format!("the image of revision {} is not what the log makes: {why}", record.revision)
-        })
+        prove(&bytes, record.revision, journal, &record.board)
+            .map_err(|why| format!("the image of revision {} does not match the log: {why}", record.revision))
     }
 
     /// The image of this revision, if its file is intact; an earlier build may have written it.
@@ -138,7 +137,7 @@ impl Store {
         }
         Err(nothing(match revision {
             Some(revision) if revision < began => format!(
-                "the log was refounded at revision {began}: of those before only the ones kept as images can be shown ({}), and {revision} is not among them",
+                "the log starts at revision {began}; earlier revisions are kept only as images ({}), and {revision} is not among them",
                 listed(self.image_revisions().into_iter().filter(|image| *image < began))
             ),
             Some(revision) => format!("no image at or below revision {revision} is kept"),
@@ -159,7 +158,7 @@ impl Store {
                 "state.yaml and log.yaml are both damaged: revision {published} was published, but image and log make only revision {newest}"
             ),
             hint: format!(
-                "put state.yaml or log.yaml back from a backup; `liza doctor --image {newest}` prints the newest board there is; task branches and refs in git are untouched"
+                "restore state.yaml or log.yaml from a backup; `liza doctor --image {newest}` prints the newest board there is; task branches and refs in git are untouched"
             ),
         })
     }

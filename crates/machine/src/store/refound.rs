@@ -38,7 +38,7 @@ pub struct LogDamage {
     pub stops: bool,
 }
 
-/// A log that was started again.
+/// A restarted log.
 pub struct Refounded {
     pub revision: u64,
     /// Where the rest of the old log is kept.
@@ -90,7 +90,7 @@ impl Store {
                     decoded.board.revision,
                     lock.mark()
                 ),
-                hint: "put state.yaml or log.yaml back from a backup".to_owned(),
+                hint: "restore state.yaml or log.yaml from a backup".to_owned(),
             });
         }
         let bytes = self.log_bytes(&decoded.board)?;
@@ -212,7 +212,7 @@ fn damage(board: &Board, bytes: Option<&[u8]>) -> Option<LogDamage> {
     }
     let last = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
     if hash(&text.as_bytes()[last..]) != mark.hash {
-        return broken(format!("its record {} is not the one the board was made by", board.revision));
+        return broken(format!("its record {} is not the one that made the board", board.revision));
     }
     // A record of a command that died, or several of a rolled-back board, follow the last record. A torn one
     // does too.

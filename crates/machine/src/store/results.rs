@@ -37,7 +37,7 @@ impl Store {
         Ok(digest)
     }
 
-    /// Gives a staged result the name of its task; the board names it by now. Returns its file.
+    /// Gives a staged result the name of its task; the board already names it. Returns its file.
     pub fn publish_result(&self, task: &TaskId, epoch: u64, digest: &str) -> Result<PathBuf, StoreError> {
         let dir = self.layout().results();
         let (from, to) = (dir.join(staged_name(digest)), dir.join(file_name(task, epoch)));
@@ -48,12 +48,12 @@ impl Store {
         Ok(to)
     }
 
-    /// Where the result of a task is.
+    /// The path of a task's result.
     pub fn result_file(&self, task: &TaskId, epoch: u64) -> PathBuf {
         self.layout().results().join(file_name(task, epoch))
     }
 
-    /// The bytes of a result, from its file, from before it had its name, or from its copy; nothing if none has them.
+    /// The bytes of a result, from its file, from its staged file, or from its copy; none if all are missing.
     pub fn result_bytes(&self, task: &TaskId, result: &TaskResult) -> Option<Vec<u8>> {
         let (dir, name) = (self.layout().results(), file_name(task, result.epoch));
         let whole = |bytes: &Vec<u8>| digest(bytes) == result.digest;
@@ -65,7 +65,7 @@ impl Store {
             .or_else(|| self.copy_of(RESULTS, &name).filter(whole))
     }
 
-    /// Results that tasks of the board stand on and whose files are gone or changed here.
+    /// Results of tasks on the board whose files are missing or changed.
     pub fn lost_results(&self, board: &Board) -> Vec<(TaskId, TaskResult)> {
         let dir = self.layout().results();
         let is_there = |task: &Task, result: &TaskResult| {
@@ -79,7 +79,7 @@ impl Store {
             .collect()
     }
 
-    /// Puts those back of which the bytes are kept, and the copies of others whose files are gone.
+    /// Restores results whose bytes are kept, and the copies of others whose files are missing.
     pub fn restore_lost_results(&self, board: &Board) -> Result<usize, StoreError> {
         let mut count = 0;
         for (task, result) in self.lost_results(board) {
@@ -91,7 +91,7 @@ impl Store {
         Ok(count)
     }
 
-    /// Puts results back whose files are gone: those of archived tasks and of former attempts too.
+    /// Restores results whose files are missing: also those of archived tasks and of former attempts.
     pub(super) fn restore_result_copies(&self) -> Result<usize, StoreError> {
         let Some(witness) = &self.witness else { return Ok(0) };
         let mut count = 0;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::board::Wall;
+use crate::host::anchored_path::{self, AnchoredPath};
 use crate::host::crash;
-use crate::host::place::{self, Place};
 
 use super::error::{IoContext, StoreError};
 use super::files::names_in;
@@ -100,11 +100,11 @@ impl Machine {
     /// Moves files into the trash and records their original path. Returns their new path.
     pub fn put_into_trash(&self, path: &Path, name: &str) -> Result<PathBuf, StoreError> {
         let trash = self.trash();
-        place::make_directories(self.home(), trash).doing("make the directory", trash)?;
+        anchored_path::make_directories(self.home(), trash).doing("make the directory", trash)?;
         let mut number = 0_u64;
         let bin = loop {
             let bin = trash.join(if number == 0 { name.to_owned() } else { format!("{name}~{number}") });
-            match self.place(&bin)?.create_directory() {
+            match self.anchored(&bin)?.create_directory() {
                 Ok(()) => break bin,
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(error).doing("make the directory", &bin),
@@ -112,7 +112,7 @@ impl Machine {
         };
         let origin = bin.join(ORIGIN);
         fs::write(&origin, format!("{}\n", path.display())).doing("write", &origin)?;
-        let (from, to) = (self.place(path)?, self.place(&bin.join(TREE))?);
+        let (from, to) = (self.anchored(path)?, self.anchored(&bin.join(TREE))?);
         from.move_to(&to).doing("move to the trash", path)?;
         Ok(bin)
     }
@@ -121,29 +121,29 @@ impl Machine {
     /// entry that looks complete.
     pub fn delete_removed(&self, removed: &Removed) -> Result<(), StoreError> {
         let going = self.trash().join(format!("{GOING}{}", removed.name));
-        let place = self.place(&going)?;
-        place.delete().doing("delete", &going)?;
+        let going_path = self.anchored(&going)?;
+        going_path.delete().doing("delete", &going)?;
         // Another process restored or deleted it meanwhile.
-        if !self.place(&removed.path)?.move_to(&place).doing("delete", &removed.path)? {
+        if !self.anchored(&removed.path)?.move_to(&going_path).doing("delete", &removed.path)? {
             return Ok(());
         }
         crash::point("trash.going");
-        place.delete().doing("delete", &going)
+        going_path.delete().doing("delete", &going)
     }
 
     /// Moves files from the trash back to their original path below `base`; the path must be free.
     pub fn take_out_of_trash(&self, removed: &Removed, base: &Path, origin: &Path) -> Result<(), StoreError> {
         let tree = removed.path.join(TREE);
-        let to = Place::at(base, origin).doing("move back to", origin)?;
-        self.place(&tree)?.move_to(&to).doing("move back", &tree)?;
+        let to = AnchoredPath::at(base, origin).doing("move back to", origin)?;
+        self.anchored(&tree)?.move_to(&to).doing("move back", &tree)?;
         let _ = fs::remove_file(removed.path.join(ORIGIN));
-        self.place(&removed.path)?.remove_empty();
+        self.anchored(&removed.path)?.remove_empty();
         Ok(())
     }
 
-    /// A path of this machine's part of the board, opened as a [`Place`].
-    fn place(&self, path: &Path) -> Result<Place, StoreError> {
-        Place::at(self.home(), path).doing("reach", path)
+    /// A path of this machine's part of the board, opened as an [`AnchoredPath`].
+    fn anchored(&self, path: &Path) -> Result<AnchoredPath, StoreError> {
+        AnchoredPath::at(self.home(), path).doing("reach", path)
     }
 
     /// Entries whose deletion was started and not finished.
@@ -158,7 +158,7 @@ impl Machine {
         let dir = self.trash();
         for name in names_in(dir).doing("read", dir)?.into_iter().filter(|name| name.starts_with(GOING)) {
             let going = dir.join(name);
-            self.place(&going)?.delete().doing("delete", &going)?;
+            self.anchored(&going)?.delete().doing("delete", &going)?;
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use crate::board::state::JournalMark;
 use crate::board::{Board, Stamp};
-use crate::host::place::Place;
+use crate::host::anchored_path::AnchoredPath;
 use crate::wire::state::{Decoded, hash};
 
 use super::copies::{LARGEST_LOG, Witness};
@@ -101,7 +101,7 @@ impl Store {
         let snapshot = self.read(&crate::board::Needs::Nothing)?;
         let text = self.witnessed_log_of(&snapshot.board).ok_or_else(|| StoreError::Invalid {
             message: "the copy of the journal below .git does not reach this board".to_owned(),
-            hint: "put log.yaml back from a backup".to_owned(),
+            hint: "restore log.yaml from a backup".to_owned(),
         })?;
         let kept = self.keep_file(&self.layout().log(), now)?;
         replace(&self.layout().log(), text.as_bytes())?;
@@ -179,7 +179,7 @@ impl Store {
         let text = self.read_log_text(board.journal.length).map_err(|error| error.to_string())?;
         let (copy, _) = witness.records().map_err(|error| error.to_string())?;
         if !text.starts_with(&copy) && !copy.starts_with(&text) {
-            return Err("the journal is not the one whose copy is kept below .git".to_owned());
+            return Err("the journal differs from its copy below .git".to_owned());
         }
         let names = names_in(&witness.archive()).unwrap_or_default();
         // The board shows a task that was restored from the archive.
@@ -193,7 +193,7 @@ impl Store {
                 (Err(error), _) if error.kind() == io::ErrorKind::NotFound => {
                     return Err(format!("archive/{name} is gone; its copy is kept below .git"));
                 }
-                _ => return Err(format!("archive/{name} is not the file whose copy is kept below .git")),
+                _ => return Err(format!("archive/{name} differs from its copy below .git")),
             }
         }
         let records = copy.lines().count();
@@ -235,7 +235,7 @@ impl Store {
         };
         let base = dir.parent().unwrap_or(dir);
         let moved = |base_of_target: &Path, to: &Path| -> io::Result<()> {
-            Place::at(base, dir)?.move_to(&Place::at(base_of_target, to)?).map(|_| ())
+            AnchoredPath::at(base, dir)?.move_to(&AnchoredPath::at(base_of_target, to)?).map(|_| ())
         };
         let inside = self.dir().join("copies");
         if self.exists() && moved(self.dir(), &inside).is_ok() {

@@ -1,4 +1,4 @@
-//! NOTICING: waiting for files to change, by notification with a slow poll behind it.
+//! Waits for files to change, by notification with a slow poll behind it.
 
 #![expect(
     clippy::disallowed_methods,

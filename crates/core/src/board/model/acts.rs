@@ -21,7 +21,7 @@ pub struct Act {
     pub cost: usize,
 }
 
-/// A transition in a word or two, for the story of a failure.
+/// A transition in one or two words, for failure reports.
 pub fn describe(what: &Transition) -> String {
     let json = serde_json::to_value(what).unwrap_or_default();
     let inner = &json[what.name()];
@@ -40,7 +40,7 @@ impl Menu<'_> {
     }
 }
 
-/// Everything that may be allowed in this state. What is not, the rules refuse.
+/// All acts that the rules may allow in this state; the rules refuse the others.
 pub fn possible(state: &State) -> Vec<Act> {
     let bench = &state.bench;
     let mut menu = Menu { bench, acts: Vec::new() };
@@ -136,7 +136,7 @@ fn offer_review(menu: &mut Menu, name: &str, task: &Task, moved: bool) {
                 let judged = small.commit.clone();
                 let gates = GateReport::empty(Moment::Approve, judged.clone(), judged);
                 small.acceptance = Some(Acceptance { gates, red_team_from: None, quorum: 2 });
-                // It costs nothing, or two of them in a row would come too late for the walk to see.
+                // This act costs nothing; otherwise two of them in a row would be beyond the walk.
                 menu.offer(0, reviewer, small);
             }
             menu.offer(1, reviewer, reject);

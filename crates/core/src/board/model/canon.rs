@@ -1,4 +1,4 @@
-//! What two boards have in common when they differ in history, texts, wall time and counts that only ever grow.
+//! The key of a state: boards that differ only in history, texts, wall time and growing counters have the same key.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -98,7 +98,7 @@ fn project_body(body: &Body, out: &mut DefaultHasher) {
     body.approval.as_ref().map(|approval| &approval.reviewer).hash(out);
     (body.max_coder_iterations, body.max_review_cycles).hash(out);
     (body.submission.is_some(), body.integration_failure.is_some()).hash(out);
-    // Whether the last round left only small issues, and is one that counts.
+    // Whether the last round left only minor issues, and counts.
     let last = body.history.iter().rfind(|line| matches!(line.event, Event::Rejected | Event::Unblocked));
     let rejected = last.is_some_and(|line| line.event == Event::Rejected);
     (rejected, body.issues.is_empty(), body.blocking_issues().next().is_some()).hash(out);

@@ -6,7 +6,7 @@ use crate::board::{TaskId, Transition, any_overlap, violations};
 
 use super::{ATTACKED, CODE, DOUBLE, Known, State, TASKS, routed};
 
-/// Whether this step was right, or what is wrong with it.
+/// Checks one step; returns the property that failed.
 pub fn judge(before: &State, after: &State, what: &Transition) -> Result<(), String> {
     if let Some(violation) = violations(after.board()).first() {
         return Err(format!("invariant {violation}"));

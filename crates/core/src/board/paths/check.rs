@@ -8,17 +8,17 @@ use super::PathError;
 use super::spelling::has_two_spellings;
 use crate::text::is_unseen;
 
-/// The limit of Linux for a path, the zero behind it taken off; git refuses longer ones as well.
+/// Linux's limit for a path, without the final zero; git refuses longer paths too.
 const LONGEST_PATH: usize = 4095;
 
-/// No common file system takes a longer name. It also bounds the work of comparing two patterns.
+/// No common file system allows a longer name. The limit also bounds the work of comparing two patterns.
 const LONGEST_NAME: usize = 255;
 
-/// What a checked text consists of.
+/// The parts of a checked text.
 pub(super) struct Checked<'a> {
     /// The names between the slashes, without empty ones and `.`.
     pub names: Vec<&'a str>,
-    /// Whether the text ended as a directory does: `a/`, `a/.`.
+    /// Whether the text ends like a directory: `a/`, `a/.`.
     pub names_directory: bool,
 }
 
@@ -49,8 +49,8 @@ pub(super) fn check(text: &str) -> Result<Checked<'_>, PathError> {
     Ok(Checked { names, names_directory })
 }
 
-/// Whether `text` is a path of the plainest kind, which [`check`] allows as it stands: names of letters, digits, `_`, `-`
-/// and single dots inside. A board holds thousands of them.
+/// Whether `text` is a plain path that [`check`] allows unchanged: names of letters, digits, `_`, `-` and single dots
+/// inside. A board has thousands of such paths.
 pub(super) fn is_ordinary(text: &str) -> bool {
     has_ordinary_names(text, false)
 }
@@ -109,14 +109,14 @@ fn check_name(name: &str) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Whether a path beginning with this name belongs to liza, and so to no task.
+/// The private directory that a path with this first name belongs to; no task may touch it.
 fn private_root(name: &str) -> Option<&'static str> {
     let core = as_windows_reads(name);
     let is_private = |full: &str, short: &str| core.eq_ignore_ascii_case(full) || is_short_form(core, short);
     (is_private(".liza", "liza") || is_private(".worktrees", "worktr")).then_some("liza")
 }
 
-/// What is left of a name once Windows has dropped the stream after a colon and dots and blanks at the end.
+/// A name without the parts that Windows drops: the stream after a colon, and dots and blanks at the end.
 fn as_windows_reads(name: &str) -> &str {
     let file = name.split_once(':').map_or(name, |(file, _stream)| file);
     file.trim_end_matches(['.', ' '])

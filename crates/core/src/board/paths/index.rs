@@ -1,4 +1,4 @@
-//! Which of many lists of patterns could get in the way of another, without comparing every pair.
+//! Finds the lists of patterns that may overlap another list, without comparing every pair.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ struct Node {
 }
 
 impl PathIndex {
-    /// The lists are numbered as they come.
+    /// Numbers the lists in their order.
     pub fn of<'p>(lists: impl IntoIterator<Item = &'p [PathPattern]>) -> Self {
         let mut index = Self { nodes: vec![Node::default()] };
         for (number, list) in lists.into_iter().enumerate() {

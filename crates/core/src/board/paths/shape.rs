@@ -7,10 +7,10 @@
 
 use super::spelling::{folded, is_skipped, spelled_out};
 
-/// What takes the place of a wildcard in an example.
+/// The letter for a wildcard in an example.
 const ANY_LETTER: char = 'x';
 
-/// A piece of a row that is either a gap (any number of anything, also none) or stands for exactly one thing.
+/// A piece of a row: either a gap (any number of things, also none) or exactly one thing.
 trait Piece {
     fn is_gap(&self) -> bool;
 }
@@ -71,10 +71,10 @@ impl Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
     Exact,
-    /// One letter for each letter, so that what fits exactly fits here too.
+    /// One letter for each letter, so that every exact match matches here too.
     IgnoringCase,
-    /// As `IgnoringCase`, but `ß` is `ss`, and what only picks a drawing is left out. It is tried beside the other
-    /// and not in its place: here `?` no longer fits `ß`.
+    /// As `IgnoringCase`, but `ß` is `ss`, and variation selectors are left out. It is tried besides `IgnoringCase` and
+    /// does not replace it: here `?` no longer matches `ß`.
     SpelledOut,
 }
 
@@ -117,24 +117,24 @@ impl Shape {
         Self(path.split('/').map(name).collect())
     }
 
-    /// Whether something fits both shapes.
+    /// Whether one path fits both shapes.
     pub fn meets(&self, other: &Self) -> bool {
         common(&self.0, &other.0, Part::meets).is_some()
     }
 
-    /// Whether two tasks with these shapes could get in each other's way: something fits both, or one is a
-    /// file that the other needs as a directory.
+    /// Whether tasks with these shapes could collide: one path fits both, or one shape is a file that the other needs
+    /// as a directory.
     pub fn collides(&self, other: &Self) -> bool {
         let shared = self.shared_literals(other);
         match (&self.0[shared..], &other.0[shared..]) {
             ([], _) | (_, []) => true,
-            // Two different names written out decide it in nearly every case, without a table.
+            // Two different literal names decide nearly every case without a table.
             ([a, ..], [b, ..]) if a.is_literal() && b.is_literal() => false,
             (a, b) => common(a, b, Part::meets).is_some(),
         }
     }
 
-    /// An example of a path over which the shapes collide, or nothing if they do not.
+    /// A path over which the shapes collide; none if they do not.
     pub fn collision(&self, other: &Self) -> Option<String> {
         let shared = self.shared_literals(other);
         if shared == self.0.len() {
@@ -156,7 +156,7 @@ impl Shape {
         Some(names.collect::<Vec<String>>().join("/"))
     }
 
-    /// The names at the beginning that are written out.
+    /// The literal names at the beginning.
     pub fn names_at_start(&self) -> impl Iterator<Item = String> {
         let letters = |glyph: &Glyph| if let Glyph::Char(c) = glyph { Some(*c) } else { None };
         self.0.iter().map_while(move |part| match part {
@@ -165,7 +165,7 @@ impl Shape {
         })
     }
 
-    /// How many names at the beginning are written out and equal in both.
+    /// How many literal names at the beginning are equal in both.
     fn shared_literals(&self, other: &Self) -> usize {
         self.0.iter().zip(&other.0).take_while(|(a, b)| a == b && a.is_literal()).count()
     }
@@ -203,11 +203,11 @@ fn name_in_both(a: &[Glyph], b: &[Glyph]) -> String {
             _ => ANY_LETTER,
         })
         .collect();
-    // Two stars have the empty name in common, and no file has it.
+    // Two stars have the empty name in common, but no file has that name.
     if name.is_empty() { ANY_LETTER.to_string() } else { name }
 }
 
-/// One thing both rows stand for: which piece of which row it comes from. The other row has a gap there.
+/// One thing that both rows stand for: the piece and the row it comes from. The other row has a gap there.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Both(usize, usize),
@@ -225,7 +225,7 @@ impl Step {
     }
 }
 
-/// Finds something both rows stand for, or nothing if there is no such thing.
+/// Finds a sequence that both rows stand for; none if there is no such sequence.
 fn common<P: Piece>(first: &[P], second: &[P], meets: impl Fn(&P, &P) -> bool) -> Option<Vec<Step>> {
     let width = second.len() + 1;
     let mut moves: Vec<Option<Move>> = vec![None; (first.len() + 1) * width];
@@ -270,14 +270,14 @@ fn common<P: Piece>(first: &[P], second: &[P], meets: impl Fn(&P, &P) -> bool) -
     }
 }
 
-/// What to do in a cell of the table to reach the end of both rows.
+/// The step from a cell of the table towards the end of both rows.
 #[derive(Debug, Clone, Copy)]
 enum Move {
     End,
-    /// The gap ends here.
+    /// The gap of the first row ends.
     LeaveFirst,
     LeaveSecond,
-    /// The other row's gap swallows this piece.
+    /// The gap of the second row covers this piece.
     TakeFirst,
     TakeSecond,
     TakeBoth,

@@ -9,7 +9,7 @@
 //! take tables of every mark's class; the composed signs of historic scripts; and a `?` that stands for a letter
 //! like `ß` where another pattern says `ss`.
 
-/// Whether `c`, standing behind `before`, can also be written in another way that is the preferred one.
+/// Whether `c`, after `before`, can also be written in another way that Unicode prefers.
 pub(super) fn has_two_spellings(before: Option<char>, c: char) -> bool {
     if c < '\u{300}' {
         return false;
@@ -83,7 +83,7 @@ fn only(mut letters: impl ExactSizeIterator<Item = char>) -> Option<char> {
     if letters.len() == 1 { letters.next() } else { None }
 }
 
-/// Whether `c` only picks a drawing of the character before it; some file systems skip it.
+/// Whether `c` only selects a glyph of the character before it; some file systems skip such characters.
 pub(super) fn is_skipped(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }

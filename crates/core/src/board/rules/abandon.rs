@@ -43,7 +43,7 @@ impl Verb for Abandon {
     }
 }
 
-/// Ends a task that is given up with its goal.
+/// Abandons a task together with its goal.
 pub(super) fn give_up(board: &mut Board, call: &Call, id: &TaskId, reason: &str) {
     end(board, call, id, Status::Abandoned, Event::Abandoned, reason);
 }
@@ -64,18 +64,18 @@ fn end(board: &mut Board, call: &Call, id: &TaskId, to: Status, event: Event, re
 logged! {
     pub struct Rescope {
         pub task: TaskId,
-        /// New tasks that take its place.
+        /// New tasks that replace it.
         pub into: Vec<NewTask>,
-        /// Tasks already there that take its place.
+        /// Existing tasks that replace it.
         pub existing: Vec<TaskId>,
         pub reason: String,
         #[serde(default)]
         always pub specs_found: Vec<TaskId>,
-        /// The texts of those specs.
+        /// The texts of the specs that were found.
         pub pins: Vec<SpecPin>,
-        /// As of new tasks.
+        /// As in [`AddTasks`].
         pub strict: bool,
-        /// As of new tasks.
+        /// As in [`AddTasks`].
         pub slices: bool,
     }
 }
@@ -83,7 +83,7 @@ logged! {
 outcome!(Rescoped { task: TaskId, status: Status, superseded_by: Vec<TaskId> });
 
 impl Rescope {
-    /// The new tasks; those that name no workstream stay in that of the old one.
+    /// The new tasks; a task that names no workstream stays in the workstream of the old task.
     fn members(&self, board: &Board) -> Vec<NewTask> {
         let stream = board.task(&self.task).and_then(|task| task.workstream.clone());
         let labelled = |new: &NewTask| NewTask {
@@ -108,22 +108,22 @@ impl Verb for Rescope {
         }
         text_given("--reason", &self.reason)?;
         if self.into.is_empty() && self.existing.is_empty() {
-            return Err(refusal!(Code::Incomplete, "a rescope names at least one task that takes its place")
-                .hint("describe them in a file and pass it with --into, or `liza task abandon` if nothing takes its place"));
+            return Err(refusal!(Code::Incomplete, "a rescope needs at least one replacement task")
+                .hint("describe the replacements in a file and pass it with --into; without replacements, use `liza task abandon`"));
         }
         for id in &self.existing {
             let other = find(board, id)?;
             if other.id == task.id || matches!(other.status, Status::Superseded | Status::Abandoned) {
-                return Err(refusal!(Code::Value, "task `{id}` cannot take the place of `{}`", task.id));
+                return Err(refusal!(Code::Value, "task `{id}` cannot replace `{}`", task.id));
             }
         }
         if self.into.iter().any(|new| new.depends_on.contains(&self.task)) {
             return Err(Refusal::new(
                 Code::Cycle,
-                format!("a replacement cannot wait for `{}`, which it replaces", self.task),
+                format!("a replacement cannot depend on `{}`, the task it replaces", self.task),
             ));
         }
-        // Tasks that wait for the old task will wait for its replacements: that must not close a cycle either.
+        // Tasks that wait for the old task will wait for its replacements: that must not form a cycle either.
         let replacements: Vec<TaskId> =
             self.into.iter().map(|new| new.id.clone()).chain(self.existing.iter().cloned()).collect();
         let graph = Graph::of(&board.tasks)

@@ -1,12 +1,13 @@
-//! Accepting the settings of git that can run a program or change a result: liza's own git uses them only as accepted.
+//! Accepting git settings that can run a program or change a result: liza's own git commands use only accepted
+//! settings.
 
 use super::prelude::*;
 
 logged! {
     pub struct AcceptGit {
-        /// Names what was accepted; the record of it is kept beside the board.
+        /// Names the accepted settings; their record is stored beside the board.
         pub settings: String,
-        /// What differed from what was accepted before, by name.
+        /// The names of the settings that differ from those accepted before.
         pub changed: Vec<String>,
     }
 }

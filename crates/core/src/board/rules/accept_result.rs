@@ -1,4 +1,4 @@
-//! A result that waits is accepted or sent back: by the run, a planner or a person, never by its author.
+//! Accepting or rejecting a delivered result: by the run, a planner or a person, never by its author.
 
 use super::add_tasks::{NewTask, add, check_finalizable, check_new, check_slice, named};
 use super::prelude::*;
@@ -10,11 +10,11 @@ use crate::text::same_reason;
 logged! {
     pub struct AcceptResult {
         pub task: TaskId,
-        /// The result that was read and found good.
+        /// The digest of the result that was read and accepted.
         pub digest: String,
-        /// The tasks that the accepted plan asks for: they come to the board in the same commit.
+        /// The tasks of the accepted plan; liza adds them to the board in the same commit.
         pub tasks: Vec<NewTask>,
-        /// Those whose `spec_ref` names a file that is there.
+        /// Tasks whose `spec_ref` names an existing file.
         pub specs_found: Vec<TaskId>,
         pub pins: Vec<SpecPin>,
     }
@@ -23,7 +23,7 @@ logged! {
         pub task: TaskId,
         pub digest: String,
         pub reason: String,
-        /// What is wrong with it, one by one.
+        /// The problems of the result, one by one.
         pub findings: Vec<String>,
     }
 }
@@ -38,7 +38,7 @@ outcome!(ResultRejected {
     blocked_reason: Option<String>,
 });
 
-/// Whether this caller may decide about what this task delivered, and it is still what stands there.
+/// Refuses unless this caller may decide about the result of this task, and the result is still the same.
 fn check_decision(board: &Board, call: &Call, id: &TaskId, digest: &str, verb: &str) -> Result<(), Refusal> {
     let task = find(board, id)?;
     call.check_switches(Some(id))?;
@@ -50,7 +50,7 @@ fn check_decision(board: &Board, call: &Call, id: &TaskId, digest: &str, verb: &
             "`{}` does not have the role {decides}, so it cannot {verb} the result of `{id}`",
             call.by.id()
         )
-        .hint("leave it to the run, an agent of that role or a person")
+        .hint("leave the decision to the run, an agent of that role or a person")
         .detail("role", decides.as_str()));
     }
     let Some(result) = task.result.as_ref().filter(|_| task.status == Status::ReadyForReview) else {
@@ -104,7 +104,7 @@ impl Verb for AcceptResult {
     }
 }
 
-/// Plans are the planner's to decide about, merge slices the reviewer's.
+/// Planners decide about plans, reviewers about merge slices.
 fn decision_right(board: &Board, id: &TaskId) -> Operation {
     let merge = board.task(id).is_some_and(|task| task.is_merge_slice());
     if merge { Operation::Review } else { Operation::Plan }

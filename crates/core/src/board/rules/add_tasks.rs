@@ -1,9 +1,9 @@
-//! New tasks: one, or a whole plan, all or nothing.
+//! Adding tasks: one task or a whole plan, all or nothing.
 
 use super::prelude::*;
 use super::streams::{check_members, check_route, check_streams, open_streams};
 
-/// Most tasks one board may hold; past that, archive.
+/// The most tasks that one board may hold.
 const MOST_TASKS: usize = 20_000;
 
 record! {
@@ -20,7 +20,7 @@ record! {
         pub done_when: Vec<String>,
         #[serde(default)]
         pub scope: Scope,
-        /// What its reviewer has to answer, beside what the project asks of every task of its risk.
+        /// Questions that the reviewer must answer, besides those that the project asks for every task of its risk.
         #[serde(alias = "reviewer_checklist")]
         pub checklist: Vec<String>,
         /// Paths no other task may own; the scope if absent.
@@ -42,13 +42,13 @@ record! {
         pub expected_outputs: Vec<String>,
         pub max_coder_iterations: Option<u32>,
         pub max_review_cycles: Option<u32>,
-        /// How many files it will probably change; a plan is checked by it.
+        /// How many files the task will probably change; the plan check reads it.
         pub expected_files: Option<u32>,
-        /// How many lines it will probably change; a plan is checked by it.
+        /// How many lines the task will probably change; the plan check reads it.
         pub expected_lines: Option<u32>,
-        /// How many minutes it is given; at most 12 for a coder's work.
+        /// The time limit in minutes; at most 12 for a coder's task.
         pub timebox_minutes: Option<u32>,
-        /// What it is for: probe, work, review or merge; what its role is for if absent.
+        /// The purpose of the task: probe, work, review or merge; by default the purpose of its role.
         pub slice_kind: Option<SliceKind>,
         /// The workstream it belongs to.
         pub workstream: Option<WorkstreamId>,
@@ -56,7 +56,7 @@ record! {
 }
 
 impl NewTask {
-    /// A task with an id and nothing else.
+    /// A task with an id and no other value.
     pub fn blank(id: TaskId) -> Self {
         Self {
             id,
@@ -86,7 +86,7 @@ impl NewTask {
         }
     }
 
-    /// What the rules for slices look at.
+    /// The fields that the rules for slices read.
     pub fn slice(&self) -> SliceShape<'_> {
         SliceShape {
             role: &self.role,
@@ -110,33 +110,33 @@ logged! {
     pub struct AddTasks {
         always pub tasks: Vec<NewTask>,
         always pub finalize: bool,
-        /// Those whose `spec_ref` names a file that is there.
+        /// Tasks whose `spec_ref` names an existing file.
         #[serde(default)]
         always pub specs_found: Vec<TaskId>,
-        /// They are a work graph: what they wait for is there and goes round in no circle, drafts or not.
+        /// The tasks are a work graph: all dependencies exist and form no cycle, also between drafts.
         pub as_graph: bool,
-        /// The name of that graph, if it has one.
+        /// The name of the graph, if it has one.
         pub graph_id: Option<GraphId>,
         /// The texts of the specs that were found.
         pub pins: Vec<SpecPin>,
-        /// They are single jobs: the plan for the goal does not know them.
+        /// The tasks are single jobs: they do not belong to the plan for the goal.
         pub single: bool,
-        /// Tags lift no cap, and a parent has to exist. What was put on record before is judged without.
+        /// Whether tags may not raise caps and a parent must exist. Older records are replayed without this rule.
         pub strict: bool,
-        /// The rules for slices hold. What was put on record before is judged without.
+        /// Whether the rules for slices apply. Older records are replayed without them.
         pub slices: bool,
-        /// Workstreams that it opens; the tasks that plan them are among its tasks.
+        /// Workstreams that the plan opens; the tasks that plan them are among its tasks.
         pub workstreams: Vec<NewStream>,
     }
 }
 
 impl AddTasks {
-    /// A single task, of no graph of its own.
+    /// A single task that is no work graph.
     pub fn one(task: NewTask, finalize: bool, specs: impl Into<Specs>) -> Self {
         Self::several(vec![task], finalize, specs)
     }
 
-    /// Tasks beside the plan, of no graph of their own.
+    /// Tasks besides the plan that are no work graph.
     pub fn several(tasks: Vec<NewTask>, finalize: bool, specs: impl Into<Specs>) -> Self {
         let Specs { found: specs_found, pins } = specs.into();
         Self {
@@ -161,7 +161,7 @@ impl Verb for AddTasks {
     type Outcome = Planned;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
-        // The run adds audits and what they ask for.
+        // The run adds audits and the probes that audits ask for.
         if !call.by.is_liza() {
             plans(board, call, "add tasks")?;
         }
@@ -213,7 +213,7 @@ impl Verb for AddTasks {
     }
 }
 
-/// Every id these tasks take, wait for or were split from.
+/// Every id that these tasks use, depend on or name as parent.
 pub fn named(tasks: &[NewTask]) -> Vec<TaskId> {
     let of = |task: &NewTask| {
         let ids: Vec<TaskId> =
@@ -223,7 +223,7 @@ pub fn named(tasks: &[NewTask]) -> Vec<TaskId> {
     tasks.iter().flat_map(of).collect()
 }
 
-/// Tasks belong to the current goal: one that was given up takes none.
+/// Tasks belong to the current goal: an abandoned goal takes no tasks.
 fn check_goal(board: &Board) -> Result<(), Refusal> {
     let goal = &board.rest.goal;
     if goal.status != GoalStatus::Abandoned {
@@ -233,7 +233,7 @@ fn check_goal(board: &Board) -> Result<(), Refusal> {
         .hint("give the next goal first: `liza goal \"TEXT\"`"))
 }
 
-/// Whether these could be added as drafts.
+/// Refuses tasks that cannot be added as drafts.
 pub fn check_new(board: &Board, call: &Call, tasks: &[NewTask], strict: bool) -> Result<(), Refusal> {
     if tasks.is_empty() {
         return Err(refusal!(Code::Incomplete, "there is no task to add"));
@@ -264,7 +264,7 @@ pub fn check_new(board: &Board, call: &Call, tasks: &[NewTask], strict: bool) ->
     Ok(())
 }
 
-/// A parent is a task of the board, of the archive, or one that is added together with it.
+/// A parent must be on the board, in the archive, or among the added tasks.
 pub fn check_parent(board: &Board, call: &Call, task: &NewTask, beside: &[NewTask]) -> Result<(), Refusal> {
     let Some(parent) = &task.parent else { return Ok(()) };
     if parent == &task.id {
@@ -311,11 +311,11 @@ pub fn check_fields(task: &NewTask, strict: bool) -> Result<(), Refusal> {
     if too_long {
         return Err(refusal!(
             Code::Limit,
-            "task `{}` is given {} minutes; a coder's work is given at most {HARD_CAP_MINUTES}",
+            "task `{}` is given {} minutes; a coder's task gets at most {HARD_CAP_MINUTES}",
             task.id,
             task.timebox_minutes.unwrap_or_default()
         )
-        .hint("split it into smaller tasks; what brings the parts together is for the role `supervisor` (--role supervisor --slice-kind merge)")
+        .hint("split it into smaller tasks; the task that merges the parts has the role `supervisor` (--role supervisor --slice-kind merge)")
         .detail("task", task.id.as_str())
         .detail("field", "timebox_minutes"));
     }
@@ -344,7 +344,7 @@ pub fn check_fields(task: &NewTask, strict: bool) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Role, kind, slice kind, timebox and paths go together.
+/// Refuses a task whose role, kind, slice kind, time limit and paths do not fit together.
 pub fn check_slice(task: &NewTask) -> Result<(), Refusal> {
     let Some(problem) = slice_problems(&task.slice()).into_iter().next() else { return Ok(()) };
     let code = if problem.field == "timebox_minutes" { Code::Limit } else { Code::Slice };
@@ -362,7 +362,7 @@ fn too_many(field: &str, count: usize) -> Result<(), Refusal> {
         .detail("field", field))
 }
 
-/// Whether these new tasks could be claimable at once.
+/// Refuses new tasks that could not be claimable at once.
 pub fn check_finalizable(
     board: &Board,
     call: &Call,
@@ -383,7 +383,7 @@ pub fn check_finalizable(
     check_dependencies(board, call, tasks)
 }
 
-/// A board has one work graph: its reports and files go by one name.
+/// A board has one work graph: its reports and files use one name.
 fn check_graph_id(board: &Board, graph: &GraphId) -> Result<(), Refusal> {
     match &board.rest.graph_id {
         Some(known) if known != graph => {
@@ -397,7 +397,7 @@ fn check_graph_id(board: &Board, graph: &GraphId) -> Result<(), Refusal> {
     }
 }
 
-/// What these tasks wait for exists, and they do not wait for each other in a circle.
+/// Refuses missing dependencies and cycles between these tasks.
 fn check_dependencies(board: &Board, call: &Call, tasks: &[NewTask]) -> Result<(), Refusal> {
     // A cycle through a new task begins with what it depends on.
     if tasks.iter().all(|task| task.depends_on.is_empty()) {
@@ -423,7 +423,7 @@ pub fn dependency_missing(task: &TaskId, dependency: &TaskId) -> Refusal {
         .detail("dependency", dependency.as_str())
 }
 
-/// Adds what was checked.
+/// Adds tasks that were checked.
 pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool, pins: &[SpecPin]) {
     if board.rest.goal.status == GoalStatus::Complete {
         board.rest.goal.status = GoalStatus::InProgress;
@@ -473,7 +473,7 @@ pub fn check_complete(
         return Ok(());
     }
     Err(refusal!(Code::Incomplete, "task `{id}` is not complete: missing {}", missing.join(", "))
-        .hint("give what is missing; `liza task edit` gives it to a draft that is there")
+        .hint("add what is missing; for an existing draft, use `liza task edit`")
         .detail("task", id.as_str())
         .detail("missing", missing))
 }
@@ -482,7 +482,7 @@ pub fn no_cycle(graph: &Graph) -> Result<(), Refusal> {
     let Some(cycle) = graph.cycle() else { return Ok(()) };
     let mut round: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
     round.push(round[0]);
-    Err(refusal!(Code::Cycle, "the dependencies go round in a circle: {}", round.join(" → "))
+    Err(refusal!(Code::Cycle, "the dependencies form a cycle: {}", round.join(" → "))
         .hint("remove one of these dependencies")
         .detail("cycle", cycle.iter().map(TaskId::as_str).collect::<Vec<_>>()))
 }

@@ -1,4 +1,4 @@
-//! Adopting what a person changed with an editor, as a transition like any other.
+//! Adopting the changes that a person made with an editor, as a transition.
 
 use super::prelude::*;
 use super::set_aside_edit::{no_longer_pending, pending};
@@ -11,7 +11,7 @@ logged! {
         pub config: Option<Config>,
         pub human_notes: Option<Vec<Note>>,
         pub tasks: Vec<TaskEdit>,
-        /// The name under which it waited, if it was set aside first.
+        /// The name of the edit, if it was set aside first.
         pub edit: Option<String>,
     }
 
@@ -64,7 +64,7 @@ impl TaskEdit {
         if !matches!(task.status, Status::Draft | Status::Idle) {
             return Err(refusal!(
                 Code::EditRefused,
-                "task `{}` is {}; only DRAFT and IDLE tasks may be rewritten by hand",
+                "task `{}` is {}; only DRAFT and IDLE tasks may be edited in the file",
                 self.id,
                 task.status
             ));
@@ -88,7 +88,7 @@ impl TaskEdit {
     }
 }
 
-/// Puts a new value where one is given.
+/// Replaces a value if a new one is given.
 pub(super) fn replace<T: Clone>(old: &mut T, new: Option<&T>) {
     if let Some(new) = new {
         old.clone_from(new);
@@ -96,7 +96,7 @@ pub(super) fn replace<T: Clone>(old: &mut T, new: Option<&T>) {
 }
 
 impl AdoptEdit {
-    /// Whether it changes nothing of the board.
+    /// Whether the edit changes nothing on the board.
     pub fn is_empty(&self) -> bool {
         self == &Self { edit: self.edit.clone(), ..Self::default() }
     }
@@ -112,7 +112,7 @@ impl AdoptEdit {
         }
     }
 
-    /// In words, for the person who made it.
+    /// The edit in words, for the person who made it.
     pub fn summary(&self) -> Vec<String> {
         let mut parts = Vec::new();
         if self.goal_description.is_some() || self.goal_spec_ref.is_some() {
@@ -160,7 +160,7 @@ impl Verb for AdoptEdit {
         for edit in &self.tasks {
             let task = find(board, &edit.id)?;
             edit.check(task)?;
-            // A released task still holds its paths; it cannot grow into those of another task.
+            // A released task still holds its paths; an edit cannot add paths of another task.
             let others = board.tasks.iter().filter(|other| other.id != task.id && other.is_live(call.now));
             if let Some(other) = others
                 .filter(|_| task.is_live(call.now))

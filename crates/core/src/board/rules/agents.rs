@@ -1,4 +1,4 @@
-//! Identities: made by a person or a runner, one incarnation at a time.
+//! Registration of agents: by a person or a runner, one incarnation at a time.
 
 use super::prelude::*;
 
@@ -7,15 +7,15 @@ logged! {
         pub id: AgentId,
         always pub roles: Vec<Role>,
         pub token_hash: String,
-        /// Roles that liza.yaml defines beside the built-in ones.
+        /// Roles that liza.yaml defines besides the built-in ones.
         pub configured_roles: Vec<Role>,
         pub runner: Option<Process>,
-        /// The id was generated as unused: the registration is refused if another agent has it by now.
+        /// The id was generated as unused: the registration is refused if another agent has taken it meanwhile.
         pub fresh: bool,
-        /// What the role registry allows it.
+        /// The agent's permissions in the role registry.
         #[serde(default, skip_serializing_if = "Grants::is_default")]
         pub grants: Grants,
-        /// The runner recorded for this id was seen alive.
+        /// The runner recorded for this id is alive.
         pub former_runner_lives: bool,
     }
 }
@@ -33,22 +33,19 @@ impl Verb for RegisterAgent {
                 .hint("choose another --id"));
         }
         if self.fresh && board.agent(&self.id).is_some() {
-            return Err(refusal!(Code::IdTaken, "there is an agent `{}` already", self.id));
+            return Err(refusal!(Code::IdTaken, "an agent `{}` exists already", self.id));
         }
         let clash = board.rest.agents.keys().find(|known| {
             known.as_str() != self.id.as_str() && known.as_str().eq_ignore_ascii_case(self.id.as_str())
         });
         if let Some(known) = clash {
-            return Err(refusal!(
-                Code::IdTaken,
-                "there is an agent `{known}`; ids are compared ignoring case"
-            ));
+            return Err(refusal!(Code::IdTaken, "an agent `{known}` exists; ids are compared ignoring case"));
         }
         if self.roles.is_empty() {
             return Err(refusal!(Code::Incomplete, "an agent needs a role").hint("--role coder, for example"));
         }
         for role in &self.roles {
-            // A runner supervises; an agent registered as one would have its rights.
+            // A runner supervises; an agent registered as a runner would have its rights.
             let known = BUILT_IN_ROLES.contains(&role.as_str()) || self.configured_roles.contains(role);
             if !known || role.as_str() == "runner" {
                 return Err(refusal!(Code::UnknownRole, "there is no role `{role}`").hint(format!(
@@ -111,7 +108,7 @@ impl Verb for RetireAgent {
 
     fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
         if let Some(agent) = board.rest.agents.get_mut(&self.id) {
-            // Its runner stays on record: processes under that runner still act as this agent and no other.
+            // The board still names its runner: processes of that runner still act as this agent and no other.
             agent.status = AgentStatus::Retired;
         }
         Retired { id: self.id.clone(), status: AgentStatus::Retired }
@@ -134,10 +131,11 @@ impl Verb for Heartbeat {
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         match &call.by {
-            Actor::Human | Actor::Liza => {
-                Err(refusal!(Code::Identity, "a heartbeat is an agent's; no agent identity was given")
-                    .hint("set LIZA_AGENT_ID and LIZA_AGENT_TOKEN_FILE"))
-            }
+            Actor::Human | Actor::Liza => Err(refusal!(
+                Code::Identity,
+                "only an agent sends heartbeats, and this command has no agent identity"
+            )
+            .hint("set LIZA_AGENT_ID and LIZA_AGENT_TOKEN_FILE")),
             Actor::Agent { id, .. } => board.agent(id).map(|_| ()).ok_or_else(|| unknown_agent(board, id)),
         }
     }

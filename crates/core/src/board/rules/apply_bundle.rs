@@ -3,25 +3,26 @@
 use super::bundle::BundleEntry;
 use super::prelude::*;
 
-/// Names the move that is about to be made. Claim, epoch and paths are looked at here for the last time: an agent that
-/// lost the task is stopped before the branch moves, and no agent takes the task over while this is open.
+/// Records the next move. Claim, epoch and paths are checked here for the last time: an agent that lost the task is
+/// stopped before the branch moves, and no agent can take over the task while this intent is open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BeginApply {
     pub task: TaskId,
-    /// The claim the bundle was examined under.
+    /// The epoch of the claim under which the bundle was checked.
     pub epoch: u64,
     pub bundle: String,
-    /// Where its file is.
+    /// The path of the bundle's file.
     pub path: String,
     pub worktree: String,
-    /// Every path it changes.
+    /// Every path that the bundle changes.
     pub files: Vec<String>,
-    /// The agents recorded as authors of its changes; the agent that applies it counts as an implementer anyway.
+    /// The agents recorded as authors of the changes; the agent that applies the bundle counts as an implementer
+    /// anyway.
     pub implementers: Vec<AgentId>,
     pub step: RefMove,
     pub owner: Process,
-    /// What the gates said about the commit; absent in older records.
+    /// The gate results for the commit; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gates: Option<GateReport>,
 }
@@ -64,7 +65,7 @@ fn applying(board: &Board, intent: u64, owner: &Process) -> Result<(Intent, Appl
     let intent = owned_intent(board, intent, owner)?;
     match (&intent.work, &intent.task) {
         (Work::Apply(work), Some(task)) => Ok((intent.clone(), work.clone(), task.clone())),
-        _ => Err(refusal!(Code::IntentGone, "this work does not apply a bundle")),
+        _ => Err(refusal!(Code::IntentGone, "this intent does not apply a bundle")),
     }
 }
 
@@ -93,7 +94,8 @@ impl Verb for FinishApply {
             body.gates = Some(gates);
         }
         body.patch_bundle = Some(work.path.clone());
-        // A process that finishes it for a dead one did not apply it: the history names the agent that began.
+        // A process that finishes the work of a dead one did not apply the bundle: the history names the agent that
+        // began.
         let noted = HistoryEntry::new(call.now.wall, Event::BundleApplied, intent.by.clone());
         body.history.push(noted.epoch(work.epoch).commit(&work.step.new).detail(work.bundle.clone()));
         BundleApplied { task, bundle: work.bundle, path: work.path, commit: work.step.new }
@@ -101,7 +103,7 @@ impl Verb for FinishApply {
 }
 
 logged! {
-    /// The branch has not moved, or went back.
+    /// The branch has not moved, or was moved back.
     pub struct CancelApply {
         pub intent: u64,
         pub owner: Process,

@@ -1,28 +1,28 @@
-//! Approving a commit, and what that needs: no open issue, tests, and a pass of every required gate.
+//! Approving a commit: needs no open blocking issue, tests, and a pass of every required gate.
 
 use super::prelude::*;
 use super::quorum::turn_of;
 use super::quorum::{count_in, quorum_holds};
-use super::verdict::{Judged, asked, check_verdict, made, record};
+use super::verdict::{Judged, assumptions_of_checkpoint, check_verdict, checklist_items, record};
 
 logged! {
     pub struct Approve {
         pub task: TaskId,
         pub commit: CommitId,
-        /// Where the branch is now.
+        /// The current head of the branch.
         pub branch_head: Option<CommitId>,
         pub feedback: Feedback,
         pub allow_protected: bool,
-        /// What the gates said about that commit's tree.
+        /// The gate results for the tree of that commit.
         pub gates: Option<GateReport>,
-        /// What the project asks of every task of its risk.
+        /// The checklist that the project has for every task of this risk.
         pub of_risk: Vec<String>,
-        /// From this risk on the red team has a turn before the merge.
+        /// From this risk on, the red team reviews before the merge.
         pub red_team_from: Option<Risk>,
-        /// How many different reviewers have to approve it, as the project asks of its risk.
+        /// How many different reviewers must approve, by the project's setting for the task's risk.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         pub quorum: u32,
-        /// What changed since the reviews before.
+        /// The changes since the earlier reviews.
         pub drift: Vec<Drift>,
         #[serde(default, skip_serializing_if = "Edition::is_first")]
         pub edition: Edition,
@@ -78,7 +78,8 @@ impl Approve {
                 self.task
             )));
         }
-        let answers = checklist::check_whole(&asked(body, &self.of_risk), &self.feedback.checklist)?;
+        let answers =
+            checklist::check_whole(&checklist_items(body, &self.of_risk), &self.feedback.checklist)?;
         let unmet: Vec<&str> = answers
             .iter()
             .filter(|found| found.answer == Answer::No)
@@ -87,13 +88,14 @@ impl Approve {
         if !unmet.is_empty() {
             return Err(Refusal::new(
                 Code::IssuesOpen,
-                format!("the checklist is answered with no: {}", unmet.join("; ")),
+                format!("items of the checklist are answered with no: {}", unmet.join("; ")),
             )
             .hint(format!("`liza review reject {} --commit … --reason … --issue …` sends it back", self.task))
             .detail("items", unmet));
         }
         if self.edition.has(Edition::CONTRACT) {
-            let answers = assumptions::check_whole(made(body), &self.feedback.assumptions)?;
+            let answers =
+                assumptions::check_whole(assumptions_of_checkpoint(body), &self.feedback.assumptions)?;
             let violated = assumptions::violated_critical(&answers);
             if !violated.is_empty() {
                 return Err(Refusal::new(
@@ -113,9 +115,9 @@ impl Approve {
         if task.kind == Kind::Code && submission.tests.is_empty() {
             return Err(Refusal::new(
                 Code::TestsMissing,
-                format!("task `{}` is a code task and its change brings no tests", self.task),
+                format!("task `{}` is a code task and its change has no tests", self.task),
             )
-            .hint("reject it and ask for tests; the patterns that count as tests stand in liza.yaml"));
+            .hint("reject it and ask for tests; `tests:` in liza.yaml lists the patterns of test files"));
         }
         if !submission.protected.is_empty() && !self.allow_protected {
             return Err(refusal!(
@@ -141,7 +143,7 @@ impl Verb for Approve {
         board.no_gate_is_gone(self.gates.as_ref(), "approve")?;
         let Some(gates) = &self.gates else { return Ok(()) };
         gates.check(&self.commit, "approve").map_err(|refusal| match refusal.code {
-            // The reviewer cannot fix it.
+            // The hint is for the reviewer, who cannot fix the work.
             Code::GateRed => refusal.hint(format!(
                 "send it back: `liza review reject {} --commit … --reason … --issue …`; nothing was changed",
                 self.task
@@ -164,7 +166,7 @@ impl Verb for Approve {
         let enough = count_in(head, &approval, self.quorum, call);
         let said = (&self.commit, Verdict::Approve, &self.feedback);
         let mut judged = Judged::new(said, &self.of_risk, &self.drift);
-        // The last approval resolves the issues it does not name; one that waits for further approvals does not.
+        // The last needed approval resolves the issues that it does not name; an earlier approval does not.
         judged.resolves_the_rest = enough;
         record(head, body, call, &judged);
         if self.gates.is_some() {
@@ -221,7 +223,7 @@ impl Verb for RecordGates {
         if task.review_commit.as_ref() != Some(&self.gates.commit) {
             return Err(refusal!(
                 Code::Commit,
-                "the gates were asked about {}, and something else is under review",
+                "the gates ran on {}, but another commit is under review",
                 self.gates.commit.short()
             )
             .hint(format!("look again: `liza review show {}`", self.task)));
@@ -237,7 +239,7 @@ impl Verb for RecordGates {
     }
 }
 
-/// A verdict may only be given where no guard of the two-person rule is off; kept beside the verdicts it protects.
+/// Refuses if the approval of the task does not hold: given by an implementer, missing, or for another commit.
 pub fn approval_holds(task: &Task, call: &Call) -> Result<(), Refusal> {
     let Some(approval) = &task.body().approval else {
         return Err(Refusal::new(

@@ -34,7 +34,7 @@ impl Verb for ArchiveTasks {
     fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
         let leaving: BTreeSet<&TaskId> = self.tasks.iter().collect();
         let before = board.tasks.len();
-        // The board itself counts the tasks of the first goal.
+        // The board counts the tasks of the first goal itself.
         if let Some(goal) = board.goal_of_new_task() {
             let of_goal = board.tasks.iter().filter(|task| leaving.contains(&task.id));
             let of_goal = of_goal.filter(|task| task.goal.as_ref() == Some(&goal)).count();
@@ -56,7 +56,7 @@ impl Verb for ArchiveTasks {
     }
 }
 
-/// A board indexed to check which of its tasks can be archived.
+/// A board with an index, to check which of its tasks can be archived.
 pub struct Finished<'b> {
     board: &'b Board,
     by_id: HashMap<&'b TaskId, &'b Task>,
@@ -67,14 +67,15 @@ impl<'b> Finished<'b> {
         Self { board, by_id: board.tasks.iter().map(|task| (&task.id, task)).collect() }
     }
 
-    /// Why this task of the board has to stay, if it has to.
+    /// Refuses a task that has to stay on the board.
     pub fn check(&self, id: &TaskId) -> Result<(), Refusal> {
         let Some(task) = self.by_id.get(id) else { return find(self.board, id).map(|_| ()) };
         if !task.status.is_terminal() {
             return Err(wrong_state(task, "archived", next_step(task)));
         }
         no_intent(self.board, id)?;
-        // Tasks that depend on it wait for its replacements: while these can still change, it stays on the board with them.
+        // Tasks that depend on this one wait for its replacements: while these can still change, the task stays on the
+        // board.
         match self.unfinished_replacement(task) {
             None => Ok(()),
             Some(live) => Err(Refusal::new(
@@ -87,8 +88,8 @@ impl<'b> Finished<'b> {
         }
     }
 
-    /// A task that stands for this one, at the end of any number of replacements, and is not finished. One that has
-    /// left the board was finished, and so was everything that stood for it.
+    /// An unfinished task at the end of the chain of replacements. A task that has left the board was finished, and so
+    /// were its replacements.
     fn unfinished_replacement(&self, task: &'b Task) -> Option<&'b Task> {
         let mut seen: BTreeSet<&TaskId> = BTreeSet::new();
         let mut open: Vec<&'b TaskId> = task.superseded_by.iter().collect();
@@ -108,7 +109,7 @@ impl<'b> Finished<'b> {
     }
 }
 
-/// Drops processed records and `read` messages, except the highest number of each kind, which must not be given twice.
+/// Removes processed records and `read` messages, except the highest number of each kind, which must not be used twice.
 fn drop_processed(rest: &mut Rest, read: &BTreeSet<String>) -> usize {
     fn drop<T>(records: &mut Vec<T>, of: impl Fn(&T) -> (&str, bool)) -> usize {
         let number = |id: &str| id.rsplit('-').next().and_then(|number| number.parse::<u64>().ok());

@@ -1,11 +1,11 @@
-//! What the auditor said of a goal, on record with its route, and what a person delivers without it.
+//! Recording an auditor's verdict on a goal, and a person's delivery without one.
 
 use super::AddTasks;
 use super::prelude::*;
 
-/// So much of one finding is on the board; the result has it whole.
+/// The longest finding that the board stores; the result has the whole text.
 const LONGEST_FINDING: usize = 1000;
-/// So many findings are.
+/// The most findings that the board stores.
 const MOST_FINDINGS: usize = 20;
 
 logged! {
@@ -41,7 +41,7 @@ impl Verb for RecordAudit {
             return Err(refusal!(Code::Transition, "{goal} was not routed, so it has no audit"));
         };
         if route.audits.iter().any(|audit| audit.task == self.task) {
-            return Err(refusal!(Code::Transition, "the audit `{}` is on record already", self.task));
+            return Err(refusal!(Code::Transition, "the audit `{}` is recorded already", self.task));
         }
         self.probes.as_ref().map_or(Ok(()), |probes| Verb::check(probes, board, call))
     }
@@ -81,7 +81,7 @@ impl Verb for RecordAudit {
 }
 
 logged! {
-    /// A person delivers what no auditor has approved.
+    /// A person delivers work that no auditor has approved.
     pub struct WaiveAudit {
         pub reason: String,
         /// It covers the audits there were, by their number; older records go by the time.

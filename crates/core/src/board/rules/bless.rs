@@ -1,4 +1,4 @@
-//! Blessing a hash: from now on the gate must find this one.
+//! Blessing a hash: from now on, the gate must find this hash.
 
 use super::expectations::replace;
 
@@ -22,10 +22,10 @@ impl Verb for BlessGate {
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         match &self.task {
-            None => human_only(call, "say what the integration branch is to be compared with")?,
+            None => human_only(call, "set the expected hash of the integration branch")?,
             Some(id) => {
                 let task = find(board, id)?;
-                reviews(board, call, &format!("say what task `{id}` is to be compared with"))?;
+                reviews(board, call, &format!("set the expected hash of task `{id}`"))?;
                 if task.status.is_terminal() {
                     return Err(wrong_state(task, "given another expectation", next_step(task)));
                 }
@@ -39,7 +39,7 @@ impl Verb for BlessGate {
         if plain_hash(&self.hash).is_none() {
             return Err(Refusal::new(
                 Code::Value,
-                format!("`{}` is no hash: it has 8 to 256 hexadecimal digits", self.hash),
+                format!("`{}` is not a hash: a hash has 8 to 256 hexadecimal digits", self.hash),
             )
             .hint("the last run of the gate says which hash it found"));
         }

@@ -10,12 +10,12 @@ logged! {
         pub epoch: Option<u64>,
         pub reason: String,
         always pub questions: Vec<String>,
-        /// The end of the rounds is put on record before the first submission too; not so in older records.
+        /// The end of the rounds is recorded before the first submission too; older records did not do so.
         pub from_first_claim: bool,
     }
 }
 
-/// The agent that works on the task or reviews it, a planner, an overseer or a person.
+/// Whether the caller is the agent that holds or reviews the task, a planner, an overseer or a person.
 fn may_block(board: &Board, call: &Call, task: &Task) -> bool {
     let above = call.by.has_any_role(board, &[Role::planner(), Role::overseer()]);
     let by = call.by.id();
@@ -67,7 +67,7 @@ impl Verb for Block {
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let (hold, lease_seconds) = (board.config().blocked_hold_seconds, board.config().lease_seconds);
         let by_overseer = !call.by.is_human() && call.by.has_role(board, &Role::overseer());
-        // Its own runner ends the claim of an agent that was halted.
+        // The runner of a halted agent ends the agent's claim.
         let halted = board.task(&self.task).is_some_and(|task| was_halted(&board.rest.interventions, task));
         let (head, body) = parts(board, &self.task);
         let from = head.status;
@@ -148,7 +148,7 @@ impl Verb for Unblock {
         let (head, body) = parts(board, &self.task);
         head.status = to;
         let in_progress = matches!(body.blocked_from, Some(Status::Working | Status::Rejected));
-        // Paths that were given back are taken again only by the next claim.
+        // Paths that were released are acquired again only by the next claim.
         if to == Status::Idle && head.holds_paths_until.as_ref().is_some_and(|until| until.passed(call.now)) {
             head.holds_paths = false;
         }
@@ -181,7 +181,7 @@ impl Verb for Unblock {
     }
 }
 
-/// Work in progress goes back to its agent to be claimed; anything else goes on where it stopped.
+/// A claimed task goes back to its agent, who claims it again; any other task continues where it stopped.
 fn returns_to(task: &Task) -> Status {
     match task.body().blocked_from {
         None | Some(Status::Working | Status::Rejected | Status::Blocked) => Status::Idle,

@@ -1,4 +1,4 @@
-//! The circuit breaker: what liza saw go wrong, when it tripped, and what a person decided. No task changes.
+//! The circuit breaker: failures that liza observed, trips, and a person's decisions. No task changes.
 
 use super::prelude::*;
 
@@ -16,7 +16,7 @@ logged! {
 outcome!(CrashRecorded { agent: AgentId });
 
 impl RecordCrash {
-    /// One of which no more is known.
+    /// A crash of which only the text is known.
     pub fn plain(task: Option<TaskId>, text: &str) -> Self {
         Self { task, text: text.to_owned(), class: None, provider: None, until: None }
     }
@@ -69,8 +69,12 @@ impl Verb for TripBreaker {
         text_fits("the summary", &self.summary)?;
         let known = board.rest.circuit_breaker.open().any(|trip| trip.key == self.key);
         if known {
-            return Err(refusal!(Code::Transition, "the breaker is open for this already: {}", self.key)
-                .hint("`liza breaker status` shows it"));
+            return Err(refusal!(
+                Code::Transition,
+                "the breaker is already open for this problem: {}",
+                self.key
+            )
+            .hint("`liza breaker status` shows it"));
         }
         Ok(())
     }
@@ -102,7 +106,7 @@ impl Verb for TripBreaker {
 }
 
 logged! {
-    /// What a trip calls for was done: its report is written and its switch was set.
+    /// liza carried out the response of a trip: the report is written and the switch is set.
     pub struct AnswerTrip {
         pub id: String,
     }
@@ -113,7 +117,7 @@ impl Verb for AnswerTrip {
     type Outcome = Recorded;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
-        liza_only(call, "say that the breaker has done its part")?;
+        liza_only(call, "record the breaker's response")?;
         if board.rest.circuit_breaker.trips.iter().any(|trip| trip.id == self.id) {
             return Ok(());
         }
@@ -133,7 +137,7 @@ impl Verb for AnswerTrip {
 
 logged! {
     pub struct ResolveBreaker {
-        /// The trip, or all that are open.
+        /// The trip; without an id, all open trips.
         pub id: Option<String>,
         pub note: String,
     }
@@ -146,7 +150,7 @@ impl Verb for ResolveBreaker {
     type Outcome = Resolved;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
-        human_only(call, "resolve what the breaker tripped for")?;
+        human_only(call, "resolve a trip of the breaker")?;
         text_given("--note", &self.note)?;
         let mut open = board.rest.circuit_breaker.open();
         let found = open.any(|trip| self.id.as_ref().is_none_or(|id| id == &trip.id));

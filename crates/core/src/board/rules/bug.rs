@@ -7,18 +7,18 @@ use super::report::room_for;
 logged! {
     pub struct ReportBug {
         pub task: NewTask,
-        /// Integration with the failing test.
+        /// A commit on integration that adds the failing test.
         pub commit: CommitId,
-        /// The command that shows it.
+        /// The command that runs the test.
         pub command: String,
-        /// What liza found when it ran that on exactly this commit.
+        /// The result when liza ran that command on exactly this commit.
         pub outcome: GateOutcome,
-        /// The text of its spec.
+        /// The text of the task's spec.
         pub pins: Vec<SpecPin>,
     }
 }
 
-/// Who may report one.
+/// Refuses callers that may not report bugs.
 pub fn check_reporter(board: &Board, call: &Call) -> Result<(), Refusal> {
     if call.by.has_role(board, &Role::test_engineer()) {
         return Ok(());
@@ -27,13 +27,15 @@ pub fn check_reporter(board: &Board, call: &Call) -> Result<(), Refusal> {
         .hint("say what you found: `liza discover \"…\" --task ID --severity … --urgency …`"))
 }
 
-/// Only a test that runs and fails shows anything.
+/// Refuses a test that passes or cannot run: only a failing test shows a bug.
 pub fn shows_a_bug(outcome: &GateOutcome) -> Result<(), Refusal> {
     let log = || outcome.log.clone().unwrap_or_default();
     match outcome.status {
         GateStatus::Fail => Ok(()),
         GateStatus::Pass => Err(refusal!(Code::NoBug, "the test passes on integration: it shows no bug")
-            .hint("see that --test names every file it needs and --run runs it; nothing was changed")
+            .hint(
+                "check that --test names every file of the test and that --run runs it; nothing was changed",
+            )
             .detail("log", log())),
         GateStatus::CouldNotRun => Err(refusal!(
             Code::GateNotRun,
@@ -57,7 +59,7 @@ impl Verb for ReportBug {
         shows_a_bug(&self.outcome)?;
         room_for("discoveries", board.rest.discovered.len())?;
         check_new(board, call, std::slice::from_ref(&self.task), false)?;
-        // It may have been cut from another.
+        // The task may have been split from another one.
         self.task.parent.as_ref().map_or(Ok(()), |parent| find(board, parent).map(|_| ()))
     }
 

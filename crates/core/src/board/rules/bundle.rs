@@ -3,7 +3,7 @@
 use super::prelude::*;
 use super::submit::{check_paths, checkpoints_of_attempt, has_checkpoint};
 
-/// A task that owns what a bundle changes.
+/// A task that owns a path that a bundle changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathHeld {
     pub file: String,
@@ -14,7 +14,7 @@ pub struct PathHeld {
 
 /// The live tasks, other than the bundle's own, whose paths these files touch: one file of each.
 pub fn paths_held(board: &Board, now: &Stamp, own: Option<&TaskId>, files: &[String]) -> Vec<PathHeld> {
-    // A file is a name and no pattern, whatever characters are in it.
+    // A file is a name and not a pattern, even with `*` in it.
     let paths: Vec<RepoPath> = files.iter().filter_map(|file| RepoPath::new(file).ok()).collect();
     let others = board.tasks.iter().filter(|task| Some(&task.id) != own && task.is_live(now));
     others
@@ -30,8 +30,8 @@ pub fn paths_held(board: &Board, now: &Stamp, own: Option<&TaskId>, files: &[Str
         .collect()
 }
 
-/// The live tasks, other than the bundle's own, that own something in one of these modules. A module is a path, or, where
-/// nothing is at that path, the name of a directory anywhere.
+/// The live tasks, other than the bundle's own, that own a path in one of these modules. A module is a path or, if
+/// there is no such path, the name of a directory anywhere.
 pub fn modules_held(
     board: &Board,
     now: &Stamp,
@@ -61,16 +61,17 @@ pub fn modules_held(
         .collect()
 }
 
-/// A bundle about to be applied to the branch of a task.
+/// A bundle that is about to be applied to the branch of a task.
 #[derive(Debug, Clone)]
 pub struct BundleEntry {
     pub task: TaskId,
-    /// The claim the caller was started with, if it says so.
+    /// The epoch that the caller was started with, if it gives one.
     pub epoch: Option<u64>,
 }
 
 impl BundleEntry {
-    /// Whether this caller may change the branch now: its holder, or a person in its place, after the checkpoint.
+    /// Refuses unless this caller may change the branch now: the holder, or a person in the holder's worktree, after
+    /// the checkpoint.
     pub fn check_place<'b>(&self, board: &'b Board, call: &Call) -> Result<&'b Task, Refusal> {
         let task = find(board, &self.task)?;
         call.check_switches(Some(&self.task))?;
@@ -97,7 +98,7 @@ impl BundleEntry {
         Ok(task)
     }
 
-    /// The paths, exactly as they are judged when the work is handed in.
+    /// Checks the paths exactly as submit does.
     pub fn check_paths(&self, board: &Board, call: &Call, files: &[String]) -> Result<(), Refusal> {
         let task = find(board, &self.task)?;
         check_paths(board, call, task, &checkpoints_of_attempt(task.body()), files, &[])
@@ -105,13 +106,14 @@ impl BundleEntry {
 }
 
 logged! {
-    /// A bundle was made of the task's work. Noted after its file is there; a second time changes little more than the history.
+    /// A bundle was made from the task's work. Recorded after the file is written; a repeated record changes little
+    /// more than the history.
     pub struct RecordBundle {
         pub task: TaskId,
         pub id: String,
-        /// Where its file is.
+        /// The path of its file.
         pub path: String,
-        /// Of its bytes: a file with this checksum is surely the one that was made here.
+        /// The checksum of its bytes: a file with this checksum was made here.
         pub blake3: String,
     }
 }
@@ -153,12 +155,12 @@ logged! {
     pub struct ReviewBundle {
         pub id: String,
         pub author: String,
-        /// The task it was made of, if that is on the board.
+        /// The task that the bundle was made from, if it is on the board.
         pub task: Option<TaskId>,
-        /// All other recorded authors of what it changes.
+        /// All other recorded authors of the changes.
         pub hands: Vec<String>,
         always pub approved: bool,
-        /// Where the verdict is kept.
+        /// The path of the verdict's file.
         pub path: Option<String>,
     }
 }
@@ -176,7 +178,7 @@ impl Verb for ReviewBundle {
         if is_caller(&self.author) || self.hands.iter().any(is_caller) {
             return Err(Refusal::new(
                 Code::Tier0SelfApproval,
-                format!("`{by}` had a hand in the bundle `{}`, so `{by}` may not review it", self.id),
+                format!("`{by}` worked on the bundle `{}`, so `{by}` may not review it", self.id),
             )
             .hint("another agent or another person has to do it; this is recorded as a Tier 0 violation"));
         }
@@ -247,7 +249,7 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((&found[0].task, found[0].holder.as_ref()), (&id("t2"), Some(&agent("coder-2"))));
         assert_eq!(held(&bench, None).len(), 2);
-        // A star in a file name is no wildcard.
+        // `*` in a file name is not a wildcard.
         let literal = [file_of("t1").replace('a', "*").replace("t1", "t?")];
         assert_eq!(paths_held(&bench.board, &bench.now, None, &literal), []);
     }

@@ -1,4 +1,4 @@
-//! The pre-execution checkpoint: what will be done, on what assumptions, how it will be shown to be right.
+//! The checkpoint before the work: what will be done, on which assumptions, and how it will be validated.
 
 use super::prelude::*;
 use super::submit::{has_checkpoint, tests_missing, this_iteration};
@@ -10,9 +10,9 @@ logged! {
         pub task: TaskId,
         pub epoch: Option<u64>,
         pub checkpoint: Checkpoint,
-        /// The worktree as it is now; it must still be as it was handed out.
+        /// The current worktree; it must be unchanged since the claim.
         pub found: Handout,
-        /// What it has to do with tests, by the patterns of liza.yaml.
+        /// The test files of the attempt, by the patterns of liza.yaml.
         #[serde(default, skip_serializing_if = "TestFiles::is_nothing")]
         pub tests: TestFiles,
         #[serde(default, skip_serializing_if = "Edition::is_first")]
@@ -22,13 +22,13 @@ logged! {
     /// The test files of an attempt.
     #[derive(Default)]
     pub struct TestFiles {
-        /// Those that this checkpoint announces.
+        /// Test files that this checkpoint announces.
         pub announced: Vec<String>,
-        /// The files it announces that are no tests and that no earlier checkpoint of the attempt announced.
+        /// Announced files that are no tests and that no earlier checkpoint of the attempt announced.
         pub others: Vec<String>,
-        /// An earlier checkpoint of the attempt announced some.
+        /// An earlier checkpoint of the attempt announced test files.
         pub announced_before: bool,
-        /// The branch of the attempt brings some.
+        /// The branch of the attempt contains test files.
         pub committed: bool,
     }
 }
@@ -43,10 +43,10 @@ impl TestFiles {
     }
 }
 
-/// How a checkpoint is marked that announced test files after the work had begun.
+/// The mark of a checkpoint that announced test files after the work had begun.
 pub const TESTS_ANNOUNCED_LATE: &str = "test files announced after the work began";
 
-/// Whether a coder whose work brings no tests may still announce them: once in an iteration, and nothing else with it.
+/// Whether a coder whose work has no tests may still announce them: once in an iteration, and no other file with them.
 fn may_announce_tests_late(task: &Task, tests: &TestFiles) -> bool {
     let used = this_iteration(task.body()).iter().any(is_late);
     let adds_tests_only = !tests.announced.is_empty() && tests.others.is_empty();
@@ -75,10 +75,14 @@ impl Verb for WriteCheckpoint {
         if handed_out != Some(&self.found) && !(today && may_announce_tests_late(task, &self.tests)) {
             return Err(refusal!(
                 Code::CheckpointLate,
-                "the worktree of `{}` is no longer as it was at the claim: a checkpoint is written before the work",
+                "the worktree of `{}` has changed since the claim: write the checkpoint before the work",
                 self.task
             )
-            .hint(self.keep_the_work(task, handed_out, handed_out.is_none_or(|before| before.head == self.found.head)))
+            .hint(self.keep_the_work(
+                task,
+                handed_out,
+                handed_out.is_none_or(|before| before.head == self.found.head),
+            ))
             .detail("head_at_claim", handed_out.map(|handout| handout.head.as_str().to_owned()))
             .detail("head_now", self.found.head.as_str()));
         }
@@ -139,8 +143,8 @@ impl Verb for WriteCheckpoint {
 }
 
 impl WriteCheckpoint {
-    /// How to put work aside that came before its checkpoint. Only a caller that looks into the worktree knows whether some
-    /// of it is not committed.
+    /// The hint how to keep work that was done before its checkpoint. Only a caller that reads the worktree knows
+    /// whether some of it is uncommitted.
     pub fn hint_to_keep_the_work(&self, board: &Board, uncommitted: bool) -> Option<String> {
         let task = board.task(&self.task)?;
         let handed_out = task.body().attempt()?.handout.as_ref();
@@ -157,18 +161,18 @@ impl WriteCheckpoint {
     }
 }
 
-/// Work that is in the way of a checkpoint.
+/// Work that was done before its checkpoint.
 pub struct KeepWork<'a> {
-    /// What the worktree stood at when it was handed out.
+    /// The commit of the worktree at the claim.
     pub base: &'a CommitId,
     pub head: &'a CommitId,
-    /// There is more than the commits.
+    /// The worktree has uncommitted changes.
     pub uncommitted: bool,
 }
 
 impl KeepWork<'_> {
-    /// Commands that put everything aside under branches of their own, go back to the commit of the claim, and bring
-    /// everything back. None of them can lose anything: a name that is taken stops them.
+    /// Commands that save everything under new branches, go back to the commit of the claim, and restore everything.
+    /// They lose nothing: they fail if a branch name is taken.
     pub fn hint(&self, task: &Task) -> String {
         let (id, base) = (&task.id, self.base);
         let name = format!("keep/{id}-{}-{}", task.epoch, task.iteration);
@@ -260,7 +264,7 @@ fn check_quality(checkpoint: &Checkpoint, edition: Edition) -> Result<(), Refusa
         .detail("weak", list))
 }
 
-/// Refuses files that the task may not touch, here already and not only at submit.
+/// Refuses files that the task may not touch; submit checks them again.
 fn check_files(board: &Board, call: &Call, task: &Task, files: &[String]) -> Result<(), Refusal> {
     let mut patterns = Vec::new();
     for file in files {

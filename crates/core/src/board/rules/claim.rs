@@ -13,13 +13,13 @@ logged! {
         pub base: CommitId,
         /// The head of the former attempt's branch, if there is one.
         pub former_head: Option<CommitId>,
-        /// The worktree of the former attempt cannot be used any more.
+        /// The worktree of the former attempt is no longer usable.
         pub worktree_lost: bool,
-        /// Names of branches or worktrees this task could be given that are already in use, for example by a former board.
+        /// Names for a branch or worktree of this task that are already in use, for example by a former board.
         pub names_taken: Vec<String>,
         pub owner: Process,
         pub request: Option<RequestKey>,
-        /// What liza.yaml lets work cost.
+        /// The spending limits of liza.yaml.
         #[serde(default, skip_serializing_if = "Caps::is_none")]
         pub caps: Caps,
         #[serde(default, skip_serializing_if = "Edition::is_first")]
@@ -59,7 +59,7 @@ impl Verb for BeginClaim {
             consecutive_rejections: body.consecutive_rejections,
         };
         let same_agent = head.assigned_to.as_ref() == Some(&by);
-        // A claim that was undone may have left remains under the plain name.
+        // An undone claim may have left files under the plain name.
         let first =
             body.attempts.is_empty() && !body.history.iter().any(|line| line.event == Event::ClaimUndone);
         head.epoch += 1;
@@ -68,7 +68,7 @@ impl Verb for BeginClaim {
         let reuse = own && !self.worktree_lost;
         let (branch, worktree) = match body.attempt() {
             Some(attempt) if reuse => (attempt.branch.clone(), attempt.worktree.clone()),
-            // A name is used once: a late writer writes into the old worktree, which is no longer used.
+            // Every name is used once: an agent that writes late writes into the old worktree, which is no longer used.
             _ => {
                 let name = place_names(&self.task, head.epoch)
                     .skip(usize::from(!first))
@@ -82,7 +82,7 @@ impl Verb for BeginClaim {
             Some(former) if goes_on || own => former.clone(),
             _ => self.base.clone(),
         };
-        // An agent that claims the task it handed off goes on where it was.
+        // An agent that claims the task it handed off continues its iteration.
         let handed_off = self.edition.has(Edition::CONTRACT) && body.left == Some(Left::HandedOff);
         if same_agent && handed_off {
             head.iteration = head.iteration.max(1);
@@ -120,7 +120,7 @@ impl Verb for BeginClaim {
     }
 }
 
-/// What branch and worktree of a claim may be called, the best first: the plain id is for the first claim alone.
+/// Names for the branch and worktree of a claim, best first: only the first claim gets the plain id.
 pub fn place_names(task: &TaskId, epoch: u64) -> impl Iterator<Item = String> {
     let numbered = (2..1000).map({
         let task = task.clone();
@@ -129,7 +129,7 @@ pub fn place_names(task: &TaskId, epoch: u64) -> impl Iterator<Item = String> {
     [task.to_string(), format!("{task}.{epoch}")].into_iter().chain(numbered)
 }
 
-/// Everything that must hold before this caller may claim this task. `next` and `status` show the refusal.
+/// Refuses unless this caller may claim this task. `next` and `status` show the refusal.
 pub fn check_claimable(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
     let by = call.by.id();
     if !call.by.has_role(board, &task.role) {
@@ -144,7 +144,10 @@ pub fn check_claimable(board: &Board, call: &Call, task: &Task) -> Result<(), Re
     if task.hypothesis_exhausted() {
         return Err(Refusal::new(
             Code::HypothesisExhausted,
-            format!("two agents failed at task `{}`; it needs a new cut, not a third try", task.id),
+            format!(
+                "two agents failed at task `{}`; it must be split or replanned, not tried a third time",
+                task.id
+            ),
         )
         .hint(format!(
             "a planner or a person splits or replans it: `liza task rescope {} --into FILE --reason …`",
@@ -193,8 +196,9 @@ pub fn check_claimable(board: &Board, call: &Call, task: &Task) -> Result<(), Re
     }
 }
 
-/// The limit of iterations that this agent has reached on the task, if it may not claim it again because of that. Without its
-/// body only a person's answer could raise the limit, and a handoff would not count: then the claim itself decides.
+/// The limit of iterations that this agent has reached on the task, if it may not claim the task again because of it.
+/// If the body is not loaded, a person's answer or a handoff could still allow the claim: then the claim itself
+/// decides.
 pub fn iterations_used_up(board: &Board, task: &Task, by: &AgentId) -> Option<u32> {
     if task.is_light() && task.status == Status::Idle {
         return None;
@@ -210,7 +214,7 @@ pub fn iterations_used_up(board: &Board, task: &Task, by: &AgentId) -> Option<u3
     used.then_some(limit)
 }
 
-/// How often it went to another agent without a submission, since a person or planner last decided about it.
+/// How often the task went to another agent without a submission, since a person or planner last decided about it.
 pub fn handoffs(body: &Body) -> usize {
     let ends = |line: &HistoryEntry| matches!(line.event, Event::Unblocked | Event::Submitted);
     let since = body.history.iter().rposition(ends).map_or(0, |at| at + 1);
@@ -272,7 +276,7 @@ fn check_takeover(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal
         .detail("holder", lease.agent.as_str()))
 }
 
-/// Refuses if a live task owns a path this one owns too.
+/// Refuses if a live task owns a path that this task owns too.
 pub fn check_paths_free(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
     let Some((other, mine, theirs)) = path_rival(&board.tasks, task, call.now) else { return Ok(()) };
     let holder = other.assigned_to.as_ref().map_or("nobody", |agent| agent.as_str());
@@ -295,7 +299,7 @@ pub fn check_paths_free(board: &Board, call: &Call, task: &Task) -> Result<(), R
     .detail("until", until.map(|until| until.at.to_string())))
 }
 
-/// Who holds a path and until when, for messages about waiting tasks.
+/// Who holds a path and until when, for messages.
 pub fn held_words(board: &Board, holder: &Task, path: &PathPattern, now: &Stamp) -> String {
     let who = holder.assigned_to.as_ref().map_or("unassigned", |agent| agent.as_str());
     let until = match (&holder.lease, &holder.holds_paths_until) {
@@ -307,7 +311,7 @@ pub fn held_words(board: &Board, holder: &Task, path: &PathPattern, now: &Stamp)
     format!("`{path}` of task `{}` ({}, {who}, {until})", holder.id, holder.status)
 }
 
-/// The first live task in the way, and the two patterns that meet.
+/// The first live task with an overlapping path, and the two overlapping patterns.
 pub fn path_rival<'b>(
     others: impl IntoIterator<Item = &'b Task>,
     task: &'b Task,
@@ -331,7 +335,7 @@ fn holds_elsewhere(board: &Board, id: &TaskId, lease: &Lease) -> bool {
 }
 
 logged! {
-    /// The worktree is there.
+    /// The worktree is ready.
     pub struct FinishClaim {
         pub intent: u64,
         pub owner: Process,
@@ -339,7 +343,7 @@ logged! {
         pub handout: Handout,
         /// Files left in conflict when integration was merged in.
         pub conflicts: Vec<String>,
-        /// What was put there before it was handed out.
+        /// Files that liza put into the worktree before the claim ended.
         pub prepared: Vec<String>,
     }
 }
@@ -446,13 +450,14 @@ impl Verb for CancelClaim {
         };
         board.rest.intents.retain(|open| open.id != self.intent);
         let former = &work.former;
-        // The agent that lost the task to this claim may have claimed another one meanwhile, and no agent holds two.
+        // The agent that lost the task to this claim may have claimed another one meanwhile, and no agent holds two
+        // tasks.
         let busy = former.lease.as_ref().is_some_and(|lease| holds_elsewhere(board, &id, lease));
         let (head, body) = parts(board, &id);
         if head.status == Status::Working && head.epoch == work.epoch {
             head.status = former.status;
             head.assigned_to = former.assigned_to.clone();
-            // The epoch stays raised, so the former holder has to look before it goes on.
+            // The epoch stays raised, so the former holder has to check its claim before it continues.
             head.lease = former.lease.clone().map(|lease| Lease { epoch: head.epoch, ..lease });
             head.reserved_until = former.reserved_until.clone();
             head.holds_paths = former.holds_paths;

@@ -17,14 +17,14 @@ logged! {
 outcome!(StreamCollapsed {
     stream: WorkstreamId,
     reason: String,
-    /// Tasks that were given up.
+    /// Tasks that were abandoned.
     abandoned: Vec<TaskId>,
-    /// Tasks that are under way and go on to their end.
+    /// Claimed tasks, which continue to their end.
     under_way: Vec<TaskId>,
 });
 
 impl CollapseStream {
-    /// Tasks of the stream that change files and are not finished: those that are not claimed, and the others.
+    /// Unfinished tasks of the workstream that change files: the unclaimed ones, and the others.
     fn members<'b>(&self, board: &'b Board) -> (Vec<&'b Task>, Vec<&'b Task>) {
         let of_it = |task: &&Task| {
             let named = task.workstream.as_ref().map(WorkstreamId::as_str).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Verb for CollapseStream {
             ));
         };
         if stream.collapsed.is_some() {
-            return Err(refusal!(Code::Transition, "the workstream `{}` only looks already", stream.id));
+            return Err(refusal!(Code::Transition, "the workstream `{}` is read-only already", stream.id));
         }
         let (unclaimed, others) = self.members(board);
         // A claim that is being made may be undone, and the task would be there to be claimed again.

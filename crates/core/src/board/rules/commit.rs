@@ -9,14 +9,14 @@ use super::submit::{Touched, check_paths, checkpoints_of_attempt, has_checkpoint
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeCommit {
     pub task: TaskId,
-    /// The claim the caller was started with, if it says so.
+    /// The epoch that the caller was started with, if it gives one.
     pub epoch: Option<u64>,
     /// Relative to the repository root.
     pub worktree: String,
 }
 
 impl WorktreeCommit {
-    /// Whether this caller works here at all: the place is the present one, and the lease is the caller's.
+    /// Refuses unless the worktree is the current one of the task, and the caller holds the lease.
     pub fn check_place<'b>(&self, board: &'b Board, call: &Call) -> Result<&'b Task, Refusal> {
         let task = find(board, &self.task)?;
         match task.body().attempt() {
@@ -29,7 +29,7 @@ impl WorktreeCommit {
                     task.id,
                     attempt.worktree
                 )
-                .hint("nothing committed here would land; what is here stays, and its commits are kept under refs/liza/attempts")
+                .hint("liza merges no commit from this worktree; its files stay, and its commits are kept under refs/liza/attempts")
                 .detail("task", task.id.as_str()));
             }
             None => {
@@ -42,7 +42,7 @@ impl WorktreeCommit {
         Ok(task)
     }
 
-    /// All of it: place, lease, checkpoint, and every path; `touched` if not all of it is the caller's own change.
+    /// Checks worktree, lease, checkpoint and every path; `touched` if not all changes are the caller's own.
     pub fn check(
         &self,
         board: &Board,

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// Longest text a field may hold; a board is read by every command.
+/// The longest text of a field: every command reads the board.
 pub const LONGEST_TEXT: usize = 64 * 1024;
 pub const LONGEST_TITLE: usize = 200;
 pub const MOST_ITEMS: usize = 200;
@@ -55,7 +55,7 @@ pub fn next_step(task: &Task) -> String {
     }
 }
 
-/// The lease no longer excludes others: it expired, or its agent was registered again or retired.
+/// Whether the lease no longer excludes others: it expired, or its agent was registered again or retired.
 pub fn lease_over(board: &Board, lease: &Lease, now: &Stamp) -> bool {
     let gone = !lease.agent.is_human()
         && !board
@@ -81,7 +81,8 @@ pub fn no_intent(board: &Board, id: &TaskId) -> Result<(), Refusal> {
     }
 }
 
-/// Only the holder of the lease, with the epoch it got, may go on. An expired lease counts until another agent claims.
+/// Refuses callers other than the holder of the lease with the epoch of its claim. An expired lease counts until
+/// another agent claims.
 pub fn holds_lease(task: &Task, call: &Call, epoch: Option<u64>) -> Result<(), Refusal> {
     if !call.guards.on(Guard::Epoch) {
         return Ok(());
@@ -112,7 +113,7 @@ pub fn check_epoch(task: &Task, epoch: Option<u64>) -> Result<(), Refusal> {
     match epoch {
         Some(epoch) if epoch != task.epoch => Err(Refusal::new(
             Code::Epoch,
-            format!("the claim you hold on `{}` has ended (epoch {epoch}, now {})", task.id, task.epoch),
+            format!("your claim on `{}` has ended (epoch {epoch}, now {})", task.id, task.epoch),
         )
         .hint("stop working on it; what you committed stays on its branch")
         .detail("task", task.id.as_str())
@@ -139,7 +140,7 @@ pub fn dependency_met_by<'b>(find: &dyn Fn(&TaskId) -> Option<&'b Task>, world: 
         }
     };
     let mut done: BTreeSet<TaskId> = BTreeSet::new();
-    // What is being followed, outermost first, each with the replacements still to look at.
+    // The tasks that are being followed, outermost first, each with the replacements still to check.
     let mut path: Vec<(TaskId, Vec<TaskId>)> = Vec::new();
     let mut next = Some(id.clone());
     loop {
@@ -167,7 +168,7 @@ pub fn dependency_met_by<'b>(find: &dyn Fn(&TaskId) -> Option<&'b Task>, world: 
     }
 }
 
-/// Planning verbs belong to planners and people.
+/// Refuses callers other than planners and people.
 pub fn plans(board: &Board, call: &Call, verb: &str) -> Result<(), Refusal> {
     if call.by.has_role(board, &Role::planner()) {
         return Ok(());
@@ -229,7 +230,7 @@ pub fn questions_given(questions: &[String]) -> Result<(), Refusal> {
     questions.iter().try_for_each(|question| text_given("--question", question))
 }
 
-/// Ends the claim on a task: its former holder is fenced from here on.
+/// Ends the claim on a task: liza refuses further changes by the former holder.
 pub fn end_claim(head: &mut Head) {
     head.lease = None;
     head.review_lease = None;
@@ -317,7 +318,7 @@ pub fn begin(
     Begun { intent: id }
 }
 
-/// Keeps the outcome of finished work for a repetition of the same request.
+/// Stores the outcome of finished work, for a repetition of the same request.
 pub fn answer(board: &mut Board, intent: &Intent, outcome: &dyn AnyOutcome) {
     if let Some(key) = &intent.request {
         crate::board::apply::remember(board, intent.by.clone(), key, outcome);
@@ -332,7 +333,7 @@ pub fn forget_approval(head: &mut Head, body: &mut Body) {
     head.approvals = None;
 }
 
-/// The intent, if this process is the one that carries it out: a process that was taken for dead is stopped here.
+/// The intent, if this process carries it out. A process that was taken for dead is refused here.
 pub fn owned_intent<'b>(board: &'b Board, id: u64, owner: &Process) -> Result<&'b Intent, Refusal> {
     match board.intent(id) {
         Some(intent) if &intent.owner == owner => Ok(intent),

@@ -1,11 +1,10 @@
-//! One reviewer approved this very commit and another rejects it: neither verdict wins. The planner gets both
-//! positions side by side.
+//! One reviewer approved a commit and another rejects it: neither verdict wins. The planner gets both positions.
 
 use crate::text::clipped;
 
 use super::prelude::*;
 
-/// How much of a coder's or reviewer's position a question repeats; the reviews have the rest.
+/// How much of a position a question quotes; the reviews have the rest.
 const POSITION_CHARS: usize = 600;
 
 impl Position {
@@ -41,8 +40,8 @@ impl Position {
     }
 }
 
-/// Blocks the task if the rejection that was just put on record contradicts an approval of the same commit. The approvals
-/// end: with the planner's answer the review starts again, and leads to its coder or on to the merge.
+/// Blocks the task if the rejection just recorded contradicts an approval of the same commit. The approvals end: after
+/// the planner's answer the review starts again.
 pub fn contradicted(
     head: &mut Head,
     body: &mut Body,

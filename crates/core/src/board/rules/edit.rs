@@ -1,4 +1,4 @@
-//! A planner or a person rewrites what a task asks for.
+//! A planner or a person edits the text of a task.
 
 use super::add_tasks::{
     NewTask, check_complete, check_fields, check_parent, check_slice, dependency_missing, no_cycle,
@@ -8,17 +8,17 @@ use super::prelude::*;
 use super::streams::{check_members, check_route};
 
 logged! {
-    /// The text as the editor found it and as it shall be: a change that another editor made in between is not overwritten.
+    /// The text before and after the edit: a change that another editor made in between is not overwritten.
     pub struct EditTask {
         pub before: Box<NewTask>,
         pub after: Box<NewTask>,
-        /// The new `spec_ref` names a file that is there.
+        /// The new `spec_ref` names an existing file.
         pub spec_found: bool,
         /// The text of the new spec.
         pub pin: Option<PinnedSpec>,
-        /// As of new tasks.
+        /// As in [`AddTasks`].
         pub strict: bool,
-        /// As of new tasks.
+        /// As in [`AddTasks`].
         pub slices: bool,
     }
 }
@@ -59,14 +59,14 @@ impl EditTask {
         }
         Err(refusal!(
             Code::Slice,
-            "task `{}` was worked on, so it neither becomes a report nor stops being one",
+            "work on task `{}` has begun, so its kind can no longer change to or from report",
             task.id
         )
         .hint(format!("replace it: `liza task rescope {} --into FILE --reason …`", task.id))
         .detail("field", "kind"))
     }
 
-    /// A task that holds paths cannot grow into those of another.
+    /// Refuses new paths that belong to another task, if this task holds its paths.
     fn check_paths(&self, board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
         if !task.is_live(call.now) {
             return Ok(());
@@ -95,7 +95,7 @@ impl Verb for EditTask {
         if task.hypothesis_exhausted() {
             return Err(refusal!(
                 Code::HypothesisExhausted,
-                "two agents failed at task `{id}`; other words for it do not help"
+                "two agents failed at task `{id}`; an edit of its text does not help"
             )
             .hint(format!("split or replan it: `liza task rescope {id} --into FILE --reason …`"))
             .detail("task", id.as_str()));
@@ -109,7 +109,7 @@ impl Verb for EditTask {
             .detail("task", id.as_str()));
         }
         if self.before == self.after {
-            return Err(refusal!(Code::Value, "task `{id}` says all of this already")
+            return Err(refusal!(Code::Value, "task `{id}` already has these values")
                 .hint("`liza task edit --help` lists what can be changed"));
         }
         check_fields(&self.after, self.strict)?;
@@ -171,7 +171,7 @@ impl Verb for EditTask {
 }
 
 /// The work stays on its branch, but it answers the old text: its submission, approval and red team turn are void. Once
-/// the task is unblocked, its agent goes on.
+/// the task is unblocked, its agent continues.
 fn forget_judgements(head: &mut Head, body: &mut Body) {
     forget_approval(head, body);
     head.review_commit = None;

@@ -1,9 +1,9 @@
-//! What gates are required to be and to find, as work is judged, lands or ends.
+//! Required gates and expected hashes, when work is judged, merged or ends.
 
 use super::prelude::*;
 
 impl Board {
-    /// What was declared right for a gate: for this task, or else for the integration branch.
+    /// The expected hash of a gate: for this task, or else for the integration branch.
     pub fn expectation(&self, gate: &str, task: Option<&TaskId>) -> Option<&Expectation> {
         let of = |task: Option<&TaskId>| {
             self.rest.expectations.iter().find(|known| known.gate == gate && known.task.as_ref() == task)
@@ -19,7 +19,7 @@ impl Board {
 }
 
 impl Board {
-    /// Refuses if a gate that was required before is not among those that were asked. Without a report none was.
+    /// Refuses if a gate that was required before did not run. Without a report, no gate ran.
     pub fn no_gate_is_gone(&self, report: Option<&GateReport>, verb: &str) -> Result<(), Refusal> {
         let asked = |name: &String| report.is_some_and(|report| report.required.contains(name));
         let Some(gone) = self.rest.integration.gates.iter().find(|name| !asked(name)) else { return Ok(()) };
@@ -45,7 +45,7 @@ impl Board {
     }
 }
 
-/// What was declared right for the work of a task holds for the branch that now has it.
+/// Moves the expected hashes of a merged task to the integration branch.
 pub fn land(board: &mut Board, task: &TaskId) {
     let of_task = |known: &&Expectation| known.task.as_ref() == Some(task) && board.is_independent(known);
     let landing: Vec<Expectation> = board.rest.expectations.iter().filter(of_task).cloned().collect();
@@ -55,12 +55,12 @@ pub fn land(board: &mut Board, task: &TaskId) {
     }
 }
 
-/// What was declared right for work that will never land is forgotten.
+/// Forgets the expected hashes of a task that will never be merged.
 pub fn forget(board: &mut Board, task: &TaskId) {
     board.rest.expectations.retain(|known| known.task.as_ref() != Some(task));
 }
 
-/// One hash for each gate and each task, and one for the integration branch.
+/// Keeps one hash for each gate and task, and one for the integration branch.
 pub fn replace(board: &mut Board, expectation: Expectation) {
     let same = |known: &Expectation| known.gate == expectation.gate && known.task == expectation.task;
     board.rest.expectations.retain(|known| !same(known));

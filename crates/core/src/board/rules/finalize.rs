@@ -1,4 +1,4 @@
-//! A draft becomes claimable once it says what done means, where it may work and what it waits for.
+//! A draft becomes claimable once it has criteria, a scope and dependencies.
 
 use super::add_tasks::{check_complete, no_cycle};
 
@@ -8,7 +8,7 @@ use super::prelude::*;
 logged! {
     pub struct Finalize {
         always pub tasks: Vec<TaskId>,
-        /// Those whose `spec_ref` names a file that is there.
+        /// Tasks whose `spec_ref` names an existing file.
         #[serde(default)]
         always pub specs_found: Vec<TaskId>,
         /// The texts of those specs.

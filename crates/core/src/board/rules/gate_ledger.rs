@@ -8,13 +8,13 @@ logged! {
     #[derive(Eq)]
     pub struct GateDefinition {
         pub name: String,
-        /// One line of JSON.
+        /// The definition as one line of JSON.
         pub definition: String,
-        /// It has to pass: from now on no approval and no merge goes on without it.
+        /// The gate is required: from now on liza approves and merges nothing without it.
         pub required: bool,
     }
 
-    /// A person accepts definitions that changed. Liza records those that it sees for the first time.
+    /// A person accepts changed definitions. liza records definitions that it sees for the first time.
     pub struct AcceptGates {
         pub gates: Vec<GateDefinition>,
     }

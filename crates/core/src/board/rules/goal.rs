@@ -1,4 +1,4 @@
-//! The goal is reached when nothing is left to do for it; a new task opens it again.
+//! The goal is reached when no task for it is open; a new task reopens it.
 
 use super::audit::check_goal_audited;
 use super::prelude::*;
@@ -32,11 +32,11 @@ impl Verb for CompleteGoal {
     }
 }
 
-/// Whether the current goal is reached: work for it was merged, and no task of it is open.
+/// Refuses unless the current goal is reached: work for it was merged, and no task of it is open.
 fn reached(board: &Board) -> Result<(), Refusal> {
     let open: Vec<&str> = board.open_of_goal().map(|task| task.id.as_str()).collect();
     if !open.is_empty() {
-        return Err(refusal!(Code::Transition, "these are not finished: {}", open.join(", "))
+        return Err(refusal!(Code::Transition, "these tasks are not finished: {}", open.join(", "))
             .hint("`liza status` says what each waits for"));
     }
     if !board.is_planned() {
@@ -57,7 +57,7 @@ fn is_over(board: &Board, call: &Call, audited: bool) -> bool {
     !board.rest.goal.is_open() || reached(board).is_ok() && approved()
 }
 
-/// Makes this the current goal; the one before it is kept.
+/// Makes this the current goal; the former goal stays on the board.
 fn begin(board: &mut Board, call: &Call, mut goal: Goal) {
     goal.status = GoalStatus::InProgress;
     goal.started = Some(call.now.wall);
@@ -71,7 +71,7 @@ fn begin(board: &mut Board, call: &Call, mut goal: Goal) {
     former.graph_id = board.rest.graph_id.take();
     let goals = &mut board.rest.goals;
     goals.push(former);
-    // The first stays: tasks that name no goal belong to it.
+    // The first goal stays: tasks that name no goal belong to it.
     let over: Vec<usize> = (0..goals.len()).filter(|at| !goals[*at].is_queued()).collect();
     if let Some(oldest) = over.get(1).filter(|_| over.len() > GOALS_KEPT + 1) {
         goals.remove(*oldest);
@@ -79,11 +79,11 @@ fn begin(board: &mut Board, call: &Call, mut goal: Goal) {
 }
 
 logged! {
-    /// The next goal: the current one if the one before it is reached, else it waits.
+    /// Adds a goal: it becomes the current one if the one before is reached, else it waits.
     pub struct AddGoal {
         pub goal: String,
         pub spec_ref: String,
-        /// It was given to `liza run`, which routes it when it starts.
+        /// The goal was given to `liza run`, which routes it when it starts.
         pub routing: Option<Routing>,
         /// A routed goal before it is over only when its auditor approves; not so in older records.
         pub audited: bool,
@@ -187,9 +187,9 @@ outcome!(GoalEdited {
     goal: String,
     description: String,
     spec_ref: String,
-    /// Tasks that go by the new text.
+    /// Tasks that now follow the new text.
     pinned: Vec<TaskId>,
-    /// Tasks that are under way and go by the text they had.
+    /// Claimed tasks, which follow the text they had.
     under_way: Vec<TaskId>,
 });
 
@@ -202,7 +202,7 @@ impl Verb for EditGoal {
         let goal = find_goal(board, &self.goal)?;
         not_over(goal, "edited")?;
         if self.description.is_none() && self.spec_ref.is_none() {
-            return Err(refusal!(Code::Incomplete, "it is not said what is to change")
+            return Err(refusal!(Code::Incomplete, "the command names no change")
                 .hint(format!("`liza goal edit {} \"NEW TEXT\"`, or --spec FILE", goal.id)));
         }
         if let Some(text) = &self.description {
@@ -241,7 +241,7 @@ impl Verb for EditGoal {
     }
 }
 
-/// Pins another text with the DRAFT and IDLE tasks among these; returns them, and those that are under way.
+/// Pins another text for the DRAFT and IDLE tasks among these; returns those tasks, and the claimed ones.
 pub(super) fn pin_anew(
     board: &mut Board,
     call: &Call,
@@ -282,7 +282,7 @@ fn not_over(goal: &Goal, what: &str) -> Result<(), Refusal> {
 }
 
 logged! {
-    /// Gives a goal up, and with it its tasks that are not finished.
+    /// Abandons a goal and its unfinished tasks.
     pub struct AbandonGoal {
         pub goal: String,
         pub reason: String,

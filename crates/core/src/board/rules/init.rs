@@ -8,14 +8,14 @@ logged! {
         pub spec_ref: String,
         pub config: Config,
         pub integration_head: CommitId,
-        /// Names the settings of git that were there.
+        /// Names the git settings at that time.
         pub git_settings: Option<String>,
         pub made_below: Option<crate::board::origin::Mark>,
     }
 }
 
 impl Board {
-    /// What there is before the first record.
+    /// The board before its first record.
     pub fn nothing() -> Self {
         Self {
             revision: 0,

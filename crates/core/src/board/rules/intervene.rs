@@ -21,24 +21,24 @@ logged! {
         pub severity: Gravity,
         pub confidence: f64,
         always pub evidence: Vec<String>,
-        /// The limits for interventions that liza or an overseer makes; a person has none.
+        /// The limits for interventions by liza or an overseer; a person has none.
         pub bounds: Option<Bounds>,
         /// The messages: to the agent, and to the planner if the agent is halted.
         pub messages: Vec<Draft>,
     }
 
-    /// How often liza may intervene for one agent and one task. Checked here again, because two watchers that look at the
-    /// same time come to the same decision.
+    /// How often liza may intervene for one agent and one task. Checked here again, because two watchers that run at
+    /// the same time come to the same decision.
     #[derive(Copy, Eq)]
     pub struct Bounds {
         pub cooldown_seconds: u64,
         pub max_nudges: u32,
-        /// A question is not repeated before; without it the cooldown holds for questions as well.
+        /// A question is not repeated within this time; without it, the cooldown applies to questions too.
         pub answer_seconds: Option<u64>,
-        /// The number of the last intervention about this agent and work that the decision rests on: a person may have
+        /// The number of the last intervention for this agent and work that the decision considered: a person may have
         /// answered meanwhile.
         pub decided_after: Option<u64>,
-        /// The most nudges count for all work of the agent; without it for this piece of work.
+        /// The limit of nudges counts for all work of the agent; otherwise for this task.
         pub all_work: bool,
     }
 }
@@ -52,7 +52,7 @@ impl Intervene {
                 )))
         };
         if self.evidence.is_empty() || self.evidence.iter().any(|line| line.trim().is_empty()) {
-            return wrong("an intervention without evidence is not made".to_owned());
+            return wrong("an intervention needs evidence".to_owned());
         }
         if self.evidence.len() > EVIDENCE_LINES {
             return wrong(format!("the evidence has {} lines", self.evidence.len()));
@@ -74,7 +74,8 @@ impl Intervene {
             || self.messages.iter().any(|draft| !addressed(draft) || long(draft))
         {
             return wrong(
-                "an intervention speaks to the agent, the planner and a person, briefly".to_owned(),
+                "an intervention writes only short messages to the agent, the planner and a person"
+                    .to_owned(),
             );
         }
         Ok(())
@@ -91,7 +92,7 @@ impl Intervene {
         if held && self.epoch.is_none_or(|epoch| epoch == task.epoch) {
             return Ok(());
         }
-        Err(refusal!(Code::Epoch, "`{}` does not hold `{id}` any more as it did then", self.agent)
+        Err(refusal!(Code::Epoch, "`{}` no longer holds `{id}` by the claim that was observed", self.agent)
             .hint("look again: `liza overseer`")
             .detail("task", id.as_str())
             .detail("epoch", task.epoch))
@@ -102,11 +103,11 @@ impl Intervene {
             let all = board.rest.interventions.iter();
             all.filter(|one| one.concerns(&self.agent, self.incarnation, self.task.as_ref()))
         };
-        let again = "what was done has to have its time first; `liza overseer` shows it";
+        let again = "wait until the last intervention has had time to work; `liza overseer` shows it";
         let working = |task: &TaskId| board.task(task).is_some_and(|task| task.status == Status::Working);
-        // A runner may be set to ignore what a detector ordered, but it obeys an order given by hand.
+        // A runner may ignore the order of a detector, but it obeys an order of a person or an agent.
         let outdone = |one: &Intervention| self.bounds.is_none() && one.confidence < self.confidence;
-        // A halt that no runner obeyed does not keep the overseer from the next one for ever.
+        // A halt that no runner obeyed does not prevent the next halt for ever.
         let has_its_time = |one: &Intervention| {
             let age = call.now.wall.since(one.time);
             self.bounds.is_none_or(|bounds| u64::try_from(age).is_ok_and(|age| age < bounds.cooldown_seconds))
@@ -121,7 +122,12 @@ impl Intervene {
         }
         let Some(bounds) = self.bounds else { return Ok(()) };
         if bounds.decided_after.is_some_and(|last| past().any(|one| one.number() > last)) {
-            return Err(refusal!(Code::Limit, "`{}` was dealt with meanwhile", self.agent).hint(again));
+            return Err(refusal!(
+                Code::Limit,
+                "another intervention for `{}` was recorded meanwhile",
+                self.agent
+            )
+            .hint(again));
         }
         let cooldown = match (self.action, bounds.answer_seconds) {
             (Action::Escalate, Some(seconds)) => seconds,
@@ -154,7 +160,7 @@ impl Intervene {
                 Code::Limit,
                 format!("`{}` was nudged {nudges} times; one more would not help", self.agent),
             )
-            .hint("halt it: `liza overseer halt AGENT --reason …`, or put it before a person"));
+            .hint("halt it: `liza overseer halt AGENT --reason …`, or ask a person"));
         }
         Ok(())
     }
@@ -228,13 +234,14 @@ impl Verb for Intervene {
         &self.messages
     }
 
-    /// Liza speaks as the overseer.
+    /// The sender of the messages: liza writes as the overseer.
     fn speaker(&self, by: &Actor) -> AgentId {
         if by.is_liza() { AgentId::automatic_overseer() } else { by.id() }
     }
 }
 
-/// Whether the claim on this task was halted because of its agent's mistake. Running out of tokens or time is none.
+/// Whether the claim on this task was halted because of its agent's mistake. Running out of tokens or time is not a
+/// mistake.
 pub fn was_halted(interventions: &[Intervention], task: &Head) -> bool {
     let Some(lease) = &task.lease else { return false };
     interventions.iter().any(|one| {

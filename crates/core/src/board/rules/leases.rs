@@ -31,7 +31,7 @@ impl Verb for Renew {
 }
 
 logged! {
-    /// What `resume` does to the board: every clock that ran during the pause gets that time back.
+    /// The change by `resume`: every deadline that ran during the pause gets that time back.
     pub struct ExtendLeases {
         pub seconds: u64,
     }
@@ -49,7 +49,7 @@ impl Verb for ExtendLeases {
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let mut extended = Vec::new();
-        // Paths that were given back and taken by another meanwhile stay with that one.
+        // Paths that were released and that another task has acquired meanwhile stay with that task.
         let taken: Vec<TaskId> = board
             .tasks
             .iter()

@@ -3,17 +3,17 @@
 use super::claim::{handoffs_used_up, iterations_used_up};
 use super::prelude::*;
 
-/// What the contract asks then.
+/// The questions of the contract.
 pub const LIMIT_QUESTIONS: [&str; 2] = ["Is the spec clear enough?", "Should the task be decomposed?"];
 
-/// What was used up.
+/// The limit that was reached.
 pub enum Limit {
     Iterations(u32),
     Handoffs(u32),
 }
 
 impl Limit {
-    /// In the words of the contract.
+    /// The reason in the words of the contract.
     pub fn reason(&self) -> String {
         match self {
             Self::Iterations(max) => format!("Max iterations ({max}) reached without approval"),
@@ -22,7 +22,7 @@ impl Limit {
     }
 }
 
-/// Blocks the task; its former holder is fenced from here on.
+/// Blocks the task; liza refuses further changes by its former holder.
 pub fn block_at_limit(head: &mut Head, body: &mut Body, call: &Call, config: &Config, limit: &Limit) {
     let from = head.status;
     // Handoffs and expired leases do not count against the agent.
@@ -46,10 +46,10 @@ pub fn block_at_limit(head: &mut Head, body: &mut Body, call: &Call, config: &Co
 }
 
 logged! {
-    /// An agent asked for a task that has no iteration or handoff left; liza blocks it.
+    /// An agent asked for a task that has no iteration or handoff left; liza blocks the task.
     pub struct BlockAtLimit {
         pub task: TaskId,
-        /// Who asked.
+        /// The agent that asked.
         pub agent: AgentId,
     }
 }

@@ -1,4 +1,4 @@
-//! Landing approved work: intent, then git and gates without the lock, then the outcome.
+//! Merging approved work: intent, then git and gates without the lock, then the outcome.
 
 use super::approve::approval_holds;
 use super::prelude::*;
@@ -7,7 +7,7 @@ use super::red_team::red_team_is_through;
 logged! {
     pub struct BeginMerge {
         pub task: TaskId,
-        /// Where the task's branch is now.
+        /// The current head of the task's branch.
         pub branch_head: Option<CommitId>,
         pub resolved: Option<CommitId>,
         pub resolve_trivial: bool,
@@ -56,7 +56,7 @@ impl Verb for BeginMerge {
                 "the branch of `{}` moved after it was approved, so the approval no longer holds",
                 task.id
             )
-            .hint("it goes back to its coder as REJECTED; submit and review what stands there now")
+            .hint("the task goes back to its coder as REJECTED; submit and review the current commit")
             .detail("task", task.id.as_str())
             .detail("branch_head", self.branch_head.as_ref().map(|head| head.as_str().to_owned())));
         }
@@ -92,7 +92,7 @@ fn merge_work(board: &Board, intent: u64, owner: &Process) -> Result<(Intent, Me
 }
 
 logged! {
-    /// The integration branch holds it.
+    /// The integration branch contains the work.
     pub struct FinishMerge {
         pub intent: u64,
         pub owner: Process,
@@ -107,9 +107,9 @@ words! {
     /// How a merge ended.
     pub enum MergeResult {
         Merged = "merged",
-        /// A coder fixes it, or a trivial resolution does.
+        /// A coder fixes the work, or a trivial resolution does.
         IntegrationFailed = "integration_failed",
-        /// A person brings the two sides together.
+        /// A person resolves the conflict.
         Blocked = "blocked",
     }
 }
@@ -152,7 +152,7 @@ impl Verb for FinishMerge {
 
     fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
         let (_, work, id) = merge_work(board, self.intent, &self.owner)?;
-        // Only the move that was recorded beforehand can have happened.
+        // Only the recorded move can have happened.
         match work.step {
             Some(step) if step.new == self.merge_commit && step.old.as_ref() == Some(&self.onto) => Ok(()),
             _ => Err(refusal!(Code::IntentGone, "no such move was recorded for the merge of `{id}`")),
@@ -215,7 +215,7 @@ pub enum MergeFailure {
 }
 
 logged! {
-    /// The two sides of one place that did not merge.
+    /// The two versions of one conflicting hunk.
     pub struct ConflictHunk {
         pub file: String,
         pub line: u32,
@@ -232,7 +232,7 @@ logged! {
         pub files: Vec<String>,
         pub hunks: Vec<ConflictHunk>,
         pub log: Option<String>,
-        /// What the gates said about the merged tree, if it came to that.
+        /// The gate results for the merged tree, if the gates ran.
         pub gates: Option<GateReport>,
     }
 }
@@ -283,7 +283,7 @@ impl Verb for FailMerge {
                 ),
             ];
             head.reserved_until = None;
-            // Paths that were given back meanwhile may belong to another task now.
+            // Paths that were released meanwhile may belong to another task now.
             if live {
                 head.holds_paths_until = Some(Deadline::after(call.now, hold));
             }
@@ -343,7 +343,7 @@ impl FailMerge {
 }
 
 logged! {
-    /// Nothing was moved; the task is what it was.
+    /// No branch was moved; the task is unchanged.
     pub struct CancelMerge {
         pub intent: u64,
         pub owner: Process,
@@ -371,7 +371,7 @@ impl Verb for CancelMerge {
 }
 
 logged! {
-    /// The branch moved after the approval: what was approved is not what would land.
+    /// The branch moved after the approval: the approved commit is not the one that would be merged.
     pub struct VoidApproval {
         pub task: TaskId,
         pub branch_head: Option<CommitId>,

@@ -1,19 +1,19 @@
-//! Messages: who may write to whom, and which messages are kept. The log keeps every message; the board keeps the unread
-//! ones and the last of the others.
+//! Messages: who may write to whom, and which messages the board keeps. The journal has every message; the board has
+//! the unread ones and the last of the others.
 
 use super::prelude::*;
 
 /// How many messages the board keeps after all recipients have read them.
 pub const READ_KEPT: usize = 100;
-/// How much text they may have together.
+/// The most bytes of these messages together.
 const READ_BYTES: usize = 128 * 1024;
-/// How many questions that were seen and never answered.
+/// How many seen and unanswered questions the board keeps.
 const QUESTIONS_KEPT: usize = 200;
 
-/// Longest body of a message, and longest payload; what is longer belongs into a file.
+/// The longest body of a message, and the longest payload; longer text belongs in a file.
 pub const LONGEST_BODY: usize = 8 * 1024;
 const MOST_PAIRS: usize = 20;
-/// How urgent a message may be said to be, either way.
+/// The range of priorities.
 const PRIORITY: std::ops::RangeInclusive<i64> = -100..=100;
 
 /// The highest priority of an agent's message; higher ones are for people and overseers.
@@ -34,7 +34,7 @@ impl Room {
         Self { messages: self.messages / 4, bytes: self.bytes / 4 }
     }
 
-    /// Whether one more of this size does not fit beside these.
+    /// Whether one more message of this size does not fit.
     fn is_full<'m>(&self, held: impl Iterator<Item = &'m Message>, size: usize) -> bool {
         let (count, bytes) = held.fold((0, 0), |(count, bytes), message| (count + 1, bytes + message.size()));
         count >= self.messages || bytes + size > self.bytes
@@ -46,7 +46,7 @@ impl Draft {
         self.subject.len() + self.body.len() + payload_size(&self.payload)
     }
 
-    /// One line to be read in a list, a body and a payload of a bounded size.
+    /// Checks the subject (one line), the body and the payload (bounded).
     fn check_text(&self) -> Result<(), Refusal> {
         text_given("the subject", &self.subject)?;
         if self.subject.chars().count() > LONGEST_TITLE || self.subject.chars().any(char::is_control) {
@@ -82,15 +82,18 @@ impl Draft {
             .hint("0 is usual; 50 is a nudge, 100 is a halt"));
         }
         if self.respond_by.is_some() && !self.requires_response {
-            return Err(refusal!(Code::Incomplete, "a message that needs no answer has no time for one")
-                .hint("--requires-response with --within"));
+            return Err(refusal!(
+                Code::Incomplete,
+                "only a message that requires a response may have a time limit"
+            )
+            .hint("--requires-response with --within"));
         }
         Ok(())
     }
 }
 
 /// Whether no limit applies to this sender: people, overseers, and liza's own overseer.
-fn is_always_heard(board: &Board, from: &AgentId) -> bool {
+fn is_unlimited_sender(board: &Board, from: &AgentId) -> bool {
     from.is_human()
         || from.is_automatic_overseer()
         || board.agent(from).is_some_and(|agent| agent.has(&Role::overseer()))
@@ -100,7 +103,7 @@ fn is_always_heard(board: &Board, from: &AgentId) -> bool {
 struct Search<'b> {
     board: &'b Board,
     draft: &'b Draft,
-    /// Those that leave the board for it.
+    /// The messages that leave the board.
     gone: Vec<usize>,
 }
 
@@ -151,7 +154,7 @@ impl Search<'_> {
 /// Messages without a reader (to a retired agent or a role without agents) leave first: the log keeps them. People and
 /// overseers are never refused, and neither is a call for help to a person.
 fn make_room(board: &Board, from: &AgentId, draft: &Draft) -> Result<Vec<usize>, &'static str> {
-    let heard = is_always_heard(board, from);
+    let unlimited = is_unlimited_sender(board, from);
     let for_people = draft.kind == MessageKind::Escalate && draft.to == Recipient::One(AgentId::human());
     let waits = |message: &Message| board.is_unseen(message);
     let here = |message: &Message| message.to == draft.to && waits(message);
@@ -165,28 +168,34 @@ fn make_room(board: &Board, from: &AgentId, draft: &Draft) -> Result<Vec<usize>,
     let mine_here_unreadable = |message: &Message| message.from == *from && here_unreadable(message);
     type Which<'w> = &'w dyn Fn(&Message) -> bool;
     let bounds: [(bool, Room, Which, Which, &str); 4] = [
-        (false, UNSEEN.share(), &mine_here, &mine_here_unreadable, "has not read what you sent before"),
-        (true, UNSEEN, &here, &here_unreadable, "has not read what was sent before"),
-        (false, ALL.share(), &mine, &mine_unreadable, "cannot be sent more: too much of yours is unread"),
+        (false, UNSEEN.share(), &mine_here, &mine_here_unreadable, "has not read your earlier messages"),
+        (true, UNSEEN, &here, &here_unreadable, "has not read earlier messages"),
+        (
+            false,
+            ALL.share(),
+            &mine,
+            &mine_unreadable,
+            "cannot receive more from you: too many of your messages are unread",
+        ),
         (
             true,
             ALL,
             &everything,
             &unreadable,
-            "cannot be sent more: the board holds as many messages as it may",
+            "cannot receive more: the board holds as many messages as it may",
         ),
     ];
     let mut search = Search { board, draft, gone: Vec::new() };
     let mut replaced = false;
     for (binds_all, room, counts, may_go, why) in bounds {
-        if heard && !binds_all {
+        if unlimited && !binds_all {
             continue;
         }
         search.drop_until_it_fits(&room, counts, may_go);
         if !search.is_full(&room, counts) {
             continue;
         }
-        if !(heard || for_people) {
+        if !(unlimited || for_people) {
             return Err(why);
         }
         if !replaced {
@@ -210,7 +219,7 @@ pub fn post(board: &mut Board, call: &Call, from: AgentId, draft: &Draft) -> Str
     {
         board.rest.messages[at].answered_by = Some(id.clone());
     }
-    // Only `check` refuses messages; a message that gets here is always kept.
+    // Only `check` refuses messages; a message that arrives here is always stored.
     let mut gone = make_room(board, &from, draft).unwrap_or_default();
     gone.sort_unstable();
     for at in gone.into_iter().rev() {
@@ -221,8 +230,8 @@ pub fn post(board: &mut Board, call: &Call, from: AgentId, draft: &Draft) -> Str
     id
 }
 
-/// Removes the oldest read messages from the board; the log has them. The newest message always stays: its number must
-/// not be given twice.
+/// Removes the oldest read messages from the board; the journal has them. The newest message always stays: its number
+/// must not be used twice.
 fn let_go_of_read(board: &mut Board) {
     let (mut read, mut bytes, mut questions) = (0, 0, 0);
     let mut keep: Vec<bool> = Vec::with_capacity(board.rest.messages.len());
@@ -261,7 +270,7 @@ impl Verb for SendMessage {
             find(board, task)?;
         }
         if let Some(asked) = &draft.in_reply_to {
-            // One that has left the board may still be replied to.
+            // A message that has left the board may still be answered.
             let last = board.rest.messages.iter().map(Message::number).max().unwrap_or(0);
             if !message_number(asked).is_some_and(|number| (1..=last).contains(&number)) {
                 return Err(refusal!(Code::UnknownRecord, "there is no message `{asked}`")
@@ -275,7 +284,7 @@ impl Verb for SendMessage {
             Ok(_) => Ok(()),
             Err(why) => Err(refusal!(Code::Limit, "{} {why}", draft.to)
                 .hint(
-                    "wait until it was read: `liza message list` shows what waits; if you need a decision now: \
+                    "wait until messages are read: `liza message list` shows unread ones; if you need a decision now: \
                      --to human --type escalate",
                 )
                 .detail("to", draft.to.to_string())),
@@ -303,7 +312,7 @@ fn check_kind(board: &Board, call: &Call, kind: MessageKind) -> Result<(), Refus
             let denied = |id: &AgentId| {
                 board.agent(id).is_some_and(|agent| agent.grants.denied.contains(&Operation::Review))
             };
-            (reviews && !denied(&call.by.id()), "those who may review")
+            (reviews && !denied(&call.by.id()), "roles that may review")
         }
         MessageKind::TaskAssignment => {
             return plans(board, call, "assign tasks");
@@ -319,7 +328,7 @@ fn check_kind(board: &Board, call: &Call, kind: MessageKind) -> Result<(), Refus
 
 /// The highest priorities are for people and overseers, so that no other message comes before their orders.
 fn check_priority(board: &Board, call: &Call, priority: i64) -> Result<(), Refusal> {
-    if priority <= HIGHEST_OF_AGENTS || is_always_heard(board, &call.by.id()) {
+    if priority <= HIGHEST_OF_AGENTS || is_unlimited_sender(board, &call.by.id()) {
         return Ok(());
     }
     Err(refusal!(
@@ -335,12 +344,12 @@ fn check_priority(board: &Board, call: &Call, priority: i64) -> Result<(), Refus
 const TO_PEOPLE: [MessageKind; 3] =
     [MessageKind::Escalate, MessageKind::RequestInput, MessageKind::RequestClarification];
 
-/// Whether this sender may write to this receiver.
+/// Refuses unless this sender may write to this recipient.
 fn check_pair(board: &Board, call: &Call, draft: &Draft) -> Result<(), Refusal> {
     if draft.to == Recipient::One(AgentId::automatic_overseer()) {
         return Err(refusal!(
             Code::UnknownAgent,
-            "`overseer` is liza's own watch over the team: it looks at what is done and reads no messages"
+            "`overseer` is a part of liza that checks sessions and reads no messages"
         )
         .hint("go on with your work, or ask a person: --to human --type escalate"));
     }
@@ -382,7 +391,7 @@ fn check_pair(board: &Board, call: &Call, draft: &Draft) -> Result<(), Refusal> 
         .detail("may_message", roles))
 }
 
-/// Whether it answers a question, or a word of a person, that was sent to the writer of this draft.
+/// Whether the draft answers a question, or a person's message, to its sender.
 fn is_answer(board: &Board, call: &Call, draft: &Draft) -> bool {
     board.rest.messages.iter().any(|message| {
         Some(&message.id) == draft.in_reply_to.as_ref()
@@ -409,7 +418,7 @@ fn reachable(board: &Board, id: &AgentId) -> Vec<String> {
     roles
 }
 
-/// The actor has been shown these messages. Only those sent to the actor are marked; other ids are ignored.
+/// The actor has seen these messages. Only messages to the actor are marked; other ids are ignored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeeMessages {

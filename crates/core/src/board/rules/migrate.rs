@@ -7,13 +7,13 @@ use super::prelude::*;
 
 logged! {
     pub struct Migrate {
-        /// The version of the board it was made from.
+        /// The version of the older board.
         pub version: u64,
-        /// Hash of that file.
+        /// Hash of the older file.
         pub source: String,
         /// Where that file and its log are kept, relative to the board's directory.
         pub kept: String,
-        /// What could not be taken over as it was, for people.
+        /// Values that could not be migrated unchanged, for people.
         pub remarks: Vec<String>,
         pub rest: Box<Rest>,
         always pub tasks: Vec<WholeTask>,
@@ -47,10 +47,8 @@ impl Verb for Migrate {
         self.write_into(&mut made);
         match violations(&made).first() {
             None => Ok(()),
-            Some(violation) => {
-                Err(refusal!(Code::Value, "the older board cannot be taken over: {violation}")
-                    .hint("fix that place of the older board, then run `liza doctor --fix` again"))
-            }
+            Some(violation) => Err(refusal!(Code::Value, "the older board cannot be migrated: {violation}")
+                .hint("fix this value in the older board, then run `liza doctor --fix` again")),
         }
     }
 

@@ -1,4 +1,4 @@
-//! One file per verb or family of verbs: what must hold, what changes, and what is answered.
+//! One file per verb or family of verbs: its condition, its change and its answer.
 
 mod abandon;
 mod accept_git;
@@ -143,7 +143,7 @@ macro_rules! transitions {
                 match self { $(Self::$variant(verb) => verb),* }
             }
 
-            /// The name it has in the log.
+            /// The verb's name in the journal.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name),* }
             }
@@ -163,8 +163,8 @@ macro_rules! transitions {
     };
 }
 
-// Each verb with its name in the journal, and the field that names the task whose body it reads: `task`, or `intent` (the task
-// that intent is about). A verb that reads the bodies of other tasks says so itself (`Verb::needs`).
+// Each verb with its name in the journal, and the field that names the task whose body it reads: `task`, or `intent`
+// (the task of that intent). A verb that reads the bodies of other tasks implements `Verb::needs`.
 transitions! {
     Init "init",
     Migrate "migrate",

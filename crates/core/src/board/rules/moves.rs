@@ -1,4 +1,4 @@
-//! Branches that move by other means than the merge of a task, and the one place a move is recorded before it is made.
+//! Moves of branches other than the merge of a task, and the one verb that records a move before it happens.
 
 use super::audit::check_audited;
 use super::prelude::*;
@@ -16,7 +16,7 @@ logged! {
         pub branch: String,
         pub reason: String,
         pub owner: Process,
-        /// The checkout of that branch, whose files move along.
+        /// The checkout of that branch; its files move with the branch.
         pub checkout: Option<String>,
         /// A delivery needs the auditors of routed goals, or a person's waiver; not so in older records.
         pub audited: bool,
@@ -69,12 +69,12 @@ impl Verb for BeginMove {
 }
 
 logged! {
-    /// Names the move that is about to be made; the hook lets exactly this one pass.
+    /// Records the next move; the git hook allows exactly this move.
     pub struct RecordMove {
         pub intent: u64,
         pub owner: Process,
         pub step: RefMove,
-        /// What the gates said about the tree it moves to.
+        /// The gate results for the tree of that move.
         pub gates: Option<GateReport>,
     }
 }
@@ -85,12 +85,12 @@ impl Verb for RecordMove {
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         let intent = owned_intent(board, self.intent, &self.owner)?;
-        // The last look at the switches before the branch moves.
+        // The last check of the switches before the branch moves.
         call.check_switches(intent.task.as_ref())?;
         match intent.work {
             Work::Claim(_) => Err(refusal!(Code::IntentGone, "a claim moves no branch")),
-            Work::Apply(_) => Err(refusal!(Code::IntentGone, "the move of this work is on record")),
-            // The gates judged delivered work when it was merged into the integration branch.
+            Work::Apply(_) => Err(refusal!(Code::IntentGone, "the move of this intent is recorded already")),
+            // The gates checked delivered work when it was merged into the integration branch.
             Work::Deliver(_) => Ok(()),
             Work::Merge(_) => self.passed(board, "merge"),
             Work::Advance(_) => self.passed(board, "advance"),
@@ -137,7 +137,7 @@ fn recorded_step(board: &Board, intent: u64, owner: &Process) -> Result<(Intent,
     match &intent.work {
         Work::Advance(MoveWork { step: Some(step), .. })
         | Work::Deliver(MoveWork { step: Some(step), .. }) => Ok((intent.clone(), step.clone())),
-        _ => Err(refusal!(Code::IntentGone, "no move was recorded for this work")),
+        _ => Err(refusal!(Code::IntentGone, "no move was recorded for this intent")),
     }
 }
 
@@ -172,12 +172,12 @@ logged! {
     /// Integration was pushed to a remote for a pull or merge request.
     pub struct RecordRequest {
         pub remote: String,
-        /// The branch there.
+        /// The branch on the remote.
         pub branch: String,
-        /// The branch that it is to come to.
+        /// The target branch of the request.
         pub base: String,
         pub commit: CommitId,
-        /// Where the request is; none if a person opens it.
+        /// The URL of the request; none if a person opens it.
         pub url: Option<String>,
     }
 }
@@ -219,7 +219,7 @@ impl Verb for CancelMove {
         let intent = owned_intent(board, self.intent, &self.owner)?;
         match intent.work {
             Work::Advance(_) | Work::Deliver(_) => Ok(()),
-            _ => Err(refusal!(Code::IntentGone, "this work is not a move of a branch")),
+            _ => Err(refusal!(Code::IntentGone, "this intent moves no branch")),
         }
     }
 
@@ -230,7 +230,7 @@ impl Verb for CancelMove {
 }
 
 logged! {
-    /// What the gates say about the head of integration as it stands: while it is red, nothing is merged on top of it.
+    /// The gate results for the current head of integration: while a gate is red, liza merges nothing.
     pub struct JudgeIntegration {
         pub gates: GateReport,
     }
@@ -246,7 +246,7 @@ impl Verb for JudgeIntegration {
         if call.by.is_liza() {
             return Ok(());
         }
-        reviews(board, call, "say whether integration passes its gates")
+        reviews(board, call, "record whether integration passes its gates")
     }
 
     fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
@@ -263,7 +263,7 @@ impl Verb for JudgeIntegration {
 }
 
 logged! {
-    /// A person says that a gate is no longer required.
+    /// A person declares that a gate is no longer required.
     pub struct RetireGate {
         pub gate: String,
         pub reason: String,

@@ -1,4 +1,4 @@
-//! What rules are made of: the records of the board, the verbs' trait, and questions several rules ask.
+//! Imports of the rules: the records of the board, the trait of verbs, and checks that several rules share.
 
 pub use std::collections::{BTreeMap, BTreeSet};
 

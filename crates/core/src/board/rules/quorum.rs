@@ -1,8 +1,8 @@
-//! Several reviewers for one commit: each counts once, and it is approved when there are enough.
+//! Several reviewers for one commit: each counts once, and the commit is approved when there are enough.
 
 use super::prelude::*;
 
-/// Adds an approval to those of the same commit; true if there are enough now.
+/// Adds an approval to those of the same commit; true if they are enough now.
 pub fn count_in(head: &mut Head, approval: &Approval, needed: u32, call: &Call) -> bool {
     let needed = if call.guards.on(Guard::Quorum) { needed.max(1) } else { 1 };
     let former = head.approvals.take().filter(|former| former.are_about(&approval.commit));
@@ -17,8 +17,8 @@ pub fn count_in(head: &mut Head, approval: &Approval, needed: u32, call: &Call) 
     enough
 }
 
-/// The approvals still hold: given by different reviewers, none of whom implemented the task, and by as many as were asked
-/// for then.
+/// Refuses unless the approvals hold: given by different reviewers, none of whom implemented the task, and by as many
+/// as were required then.
 pub fn quorum_holds(task: &Task, call: &Call) -> Result<(), Refusal> {
     let Some(approvals) = &task.approvals else { return Ok(()) };
     for approval in &approvals.by {
@@ -35,7 +35,7 @@ pub fn quorum_holds(task: &Task, call: &Call) -> Result<(), Refusal> {
     .detail("task", task.id.as_str()))
 }
 
-/// The turn that an approval of this commit begins, if tasks of its risk have one.
+/// The red team's turn that an approval of this commit starts, if tasks of its risk have one.
 pub fn turn_of(from: Option<Risk>, risk: Risk, commit: &CommitId) -> Option<RedTeamTurn> {
     from.filter(|from| risk >= *from).map(|_| RedTeamTurn {
         status: TurnStatus::Pending,

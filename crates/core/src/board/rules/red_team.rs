@@ -4,7 +4,7 @@ use crate::text::same_reason;
 
 use super::prelude::*;
 use super::reject::send_back;
-use super::verdict::{Judged, about_what_stands, record};
+use super::verdict::{Judged, check_current_commit, record};
 
 /// Refuses to merge before the red team has had its turn.
 pub fn red_team_is_through(task: &Task) -> Result<(), Refusal> {
@@ -14,8 +14,8 @@ pub fn red_team_is_through(task: &Task) -> Result<(), Refusal> {
     }
     let holder = task.review_lease.as_ref().map(|lease| lease.agent.clone());
     let who = match &holder {
-        Some(agent) => format!("`{agent}` is at it"),
-        None => "no agent has taken it yet".to_owned(),
+        Some(agent) => format!("`{agent}` reviews it now"),
+        None => "no agent has claimed it yet".to_owned(),
     };
     Err(refusal!(Code::RedTeam, "task `{}` is approved and waits for the red team's turn; {who}", task.id)
     .hint(format!(
@@ -43,20 +43,20 @@ fn check(
         return Err(wrong_state(task, "judged by the red team", next_step(task)));
     }
     holds_review(task, call)?;
-    about_what_stands(task, commit, branch_head, feedback)
+    check_current_commit(task, commit, branch_head, feedback)
 }
 
-/// The red team judges the commit that was approved, so nothing has moved since; and it answers no checklist.
+/// The red team judges the approved commit, so nothing has changed since; and it answers no checklist.
 fn judged<'a>(commit: &'a CommitId, verdict: Verdict, feedback: &'a Feedback) -> Judged<'a> {
     Judged { commit, verdict, feedback, of_risk: &[], drift: &[], red_team: true, resolves_the_rest: false }
 }
 
 logged! {
-    /// Nothing was found: what was approved may be merged.
+    /// The red team found nothing: the approved commit may be merged.
     pub struct ClearByRedTeam {
         pub task: TaskId,
         pub commit: CommitId,
-        /// Where the branch is now.
+        /// The current head of the branch.
         pub branch_head: Option<CommitId>,
         pub feedback: Feedback,
     }
@@ -71,12 +71,11 @@ impl Verb for ClearByRedTeam {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         check(board, call, &self.task, &self.commit, self.branch_head.as_ref(), &self.feedback)?;
         if !self.feedback.issues.is_empty() {
-            return Err(refusal!(Code::IssuesOpen, "what the red team found sends the task back").hint(
-                format!(
+            return Err(refusal!(Code::IssuesOpen, "a red-team verdict with findings must be a rejection")
+                .hint(format!(
                     "`liza review reject {} --commit … --reason … --issue …` says what was found",
                     self.task
-                ),
-            ));
+                )));
         }
         // The summary must say what the red team tried.
         text_given("--summary", &self.feedback.summary)
@@ -104,15 +103,15 @@ impl Verb for ClearByRedTeam {
 }
 
 logged! {
-    /// Something was found: the approval is void and the task goes back as from any review.
+    /// The red team found a problem: the approval is void and the task goes back as from any review.
     pub struct RejectByRedTeam {
         pub task: TaskId,
         pub commit: CommitId,
         pub branch_head: Option<CommitId>,
         pub feedback: Feedback,
-        /// What all rounds together may take.
+        /// The time limit for all rounds together.
         pub max_seconds: Option<u64>,
-        /// As of a rejection.
+        /// As in [`super::Reject`].
         pub line_ranges: bool,
         #[serde(default, skip_serializing_if = "Edition::is_first")]
         pub edition: Edition,

@@ -1,4 +1,4 @@
-//! A session ended without its slice: it is dispatched once more with what was learnt, or blocked.
+//! A session ended without the result of its slice: the slice is dispatched once more with the evidence, or blocked.
 
 use super::prelude::*;
 use super::report::room_for;
@@ -10,7 +10,7 @@ logged! {
         pub epoch: Option<u64>,
         pub cause: EndCause,
         pub reason: String,
-        /// What shows it: outputs that were refused, the last words of a session.
+        /// The evidence: refused outputs, the last words of a session.
         pub evidence: Vec<EvidenceItem>,
     }
 }
@@ -28,7 +28,7 @@ impl Verb for Redispatch {
         if !task.is_slice() {
             return Err(refusal!(
                 Code::KindMismatch,
-                "task `{}` is no slice, so it is not dispatched again",
+                "task `{}` is not a slice, so it cannot be dispatched again",
                 task.id
             )
             .hint(format!(
@@ -45,7 +45,7 @@ impl Verb for Redispatch {
         let attempt = body.dispatch_attempt();
         again_or_blocked(head, body, call, &config, self.cause, &self.reason, &self.evidence);
         let status = head.status;
-        // The planner hears of it, and may make the slice smaller before its second attempt ends.
+        // The planner reads the anomaly, and may make the slice smaller before its second attempt ends.
         if self.cause == EndCause::Timebox && room_for("anomalies", board.rest.anomalies.len()).is_ok() {
             let details = [("count", attempt.to_string()), ("error_pattern", self.reason.clone())];
             let details = details.map(|(key, text)| (key.to_owned(), text));

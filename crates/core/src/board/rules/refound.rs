@@ -7,13 +7,13 @@ use super::prelude::*;
 
 logged! {
     pub struct RefoundLog {
-        /// What was wrong with the log.
+        /// The problem of the log.
         pub reason: String,
-        /// Where what was left of it is kept, relative to the board's directory; none, if nothing was left.
+        /// Where the rest of the old log is kept, relative to the board's directory; none if there was no rest.
         pub kept: Option<String>,
-        /// Where liza left the integration branch, as the board has it.
+        /// The head of the integration branch on the board.
         pub integration_head: Option<CommitId>,
-        /// Merges and moves that were begun before and end after this record.
+        /// Merges and moves that began before this record and end after it.
         pub under_way: Vec<UnderWay>,
     }
 
@@ -48,9 +48,9 @@ impl Verb for RefoundLog {
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         human_only(call, "begin a new log")?;
-        // Later readers trust what it says about the branch, so it must agree with the board.
+        // Later readers trust this record about the branch, so it must agree with the board.
         if board.revision == 0 || *self != Self::of(board, self.reason.clone(), self.kept.clone()) {
-            return Err(refusal!(Code::Value, "a new log must begin with what the board says"));
+            return Err(refusal!(Code::Value, "a new journal must begin with the current board"));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Sending work back: what a rejection needs, when it reaches a limit, and when it counts as an approval with notes.
+//! Rejecting work: what a rejection needs, when it reaches a limit, and when it counts as an approval with notes.
 
 use crate::text::same_reason;
 
@@ -6,7 +6,7 @@ use super::approve::{Approve, Approved, is_one, one};
 use super::contradiction::contradicted;
 use super::prelude::*;
 use super::report::room_for;
-use super::verdict::{Judged, asked, check_verdict, made, record};
+use super::verdict::{Judged, assumptions_of_checkpoint, check_verdict, checklist_items, record};
 
 logged! {
     pub struct Reject {
@@ -14,13 +14,13 @@ logged! {
         pub commit: CommitId,
         pub branch_head: Option<CommitId>,
         pub feedback: Feedback,
-        /// What the project asks of every task of its risk.
+        /// The checklist that the project has for every task of this risk.
         pub of_risk: Vec<String>,
-        /// What changed since the reviews before.
+        /// The changes since the earlier reviews.
         pub drift: Vec<Drift>,
-        /// What all rounds together may take.
+        /// The time limit for all rounds together.
         pub max_seconds: Option<u64>,
-        /// What an approval would rest on, if the project accepts work in which only small issues are left.
+        /// The facts for an approval, if the project accepts work in which only minor issues are left.
         pub acceptance: Option<Acceptance>,
         /// The feedback shows the coder all lines of an issue; in older records only the first.
         pub line_ranges: bool,
@@ -28,13 +28,13 @@ logged! {
         pub edition: Edition,
     }
 
-    /// What `review approve` would have brought along.
+    /// The facts that `review approve` would have.
     pub struct Acceptance {
-        /// What the gates said about that commit's tree.
+        /// The gate results for the tree of that commit.
         pub gates: GateReport,
-        /// From this risk on the red team has a turn before the merge.
+        /// From this risk on, the red team reviews before the merge.
         pub red_team_from: Option<Risk>,
-        /// How many different reviewers have to approve it.
+        /// How many different reviewers must approve the task.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         pub quorum: u32,
     }
@@ -46,7 +46,7 @@ impl Reject {
         Judged::new(said, &self.of_risk, &self.drift)
     }
 
-    /// Only small issues are left, for the second time: a matter of taste, if everything else is green.
+    /// Whether only minor issues are left, for the second time, and all gates pass: a matter of taste.
     pub fn is_taste(&self, board: &Board, call: &Call) -> bool {
         let Some(task) = board.task(&self.task) else { return false };
         let (mut head, mut body) = (task.head().clone(), task.body().clone());
@@ -54,7 +54,7 @@ impl Reject {
         only_minor_twice(&body)
     }
 
-    /// The approval that this amounts to, if it amounts to one: nothing may be lacking that `review approve` asks for.
+    /// The approval that this rejection counts as, if it meets every condition of `review approve`.
     fn as_approval(&self, board: &Board, call: &Call) -> Option<Approve> {
         let acceptance = self.acceptance.as_ref()?;
         let approve = Approve {
@@ -74,7 +74,7 @@ impl Reject {
     }
 }
 
-/// What became of a rejection.
+/// The outcome of a rejection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Rejected {
@@ -103,7 +103,7 @@ impl Verb for Reject {
             return Err(refusal!(Code::FeedbackIncomplete, "a rejection names at least one issue")
                 .hint("--issue SEVERITY:FILE:LINE:TEXT, or --prior ISSUE=open for one that is still there"));
         }
-        // A reviewer that raises an issue again has thereby said that it is still open.
+        // A reviewer that raises an issue again has thereby called it open.
         let again = convergence::repeated(&body.issues, &self.feedback, &self.drift);
         let answered = |at: usize, id: &str| {
             again.contains(&Some(at)) || self.feedback.prior.iter().any(|prior| prior.id == id)
@@ -124,9 +124,9 @@ impl Verb for Reject {
             .detail("issues", unanswered));
         }
         if self.edition.has(Edition::CONTRACT) {
-            assumptions::check_whole(made(body), &self.feedback.assumptions)?;
+            assumptions::check_whole(assumptions_of_checkpoint(body), &self.feedback.assumptions)?;
         }
-        checklist::check_whole(&asked(body, &self.of_risk), &self.feedback.checklist).map(|_| ())
+        checklist::check_whole(&checklist_items(body, &self.of_risk), &self.feedback.checklist).map(|_| ())
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
@@ -164,7 +164,7 @@ impl Verb for Reject {
     }
 }
 
-/// Only matters of taste are left: approved by this reviewer, with the open issues as notes.
+/// Approves the work by this reviewer, with the open minor issues as notes.
 fn accept(board: &mut Board, call: &Call, approve: &Approve) -> Accepted {
     let approved = approve.change(board, call);
     let (head, body) = parts(board, &approve.task);

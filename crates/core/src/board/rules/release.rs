@@ -33,7 +33,7 @@ impl Verb for Release {
         match task.status {
             Status::Working if above => Ok(()),
             Status::Working => holds_lease(task, call, self.epoch),
-            // A reserved task may be given back before its time is up.
+            // A reserved task may be released before the reservation expires.
             Status::Idle | Status::Rejected | Status::IntegrationFailed
                 if task.reserved_until.is_some()
                     && (above || task.assigned_to.as_ref() == Some(&call.by.id())) =>
@@ -74,9 +74,9 @@ logged! {
         pub epoch: Option<u64>,
         pub summary: String,
         pub next_action: String,
-        /// Whose turn it is then; the same role's without it.
+        /// The role that takes over; without it, the same role.
         pub to_role: Option<Role>,
-        /// What git and the board say about the work.
+        /// What git and the board show about the work.
         pub package: Option<HandoffPackage>,
         #[serde(default, skip_serializing_if = "Edition::is_first")]
         pub edition: Edition,
@@ -123,7 +123,7 @@ impl Verb for HandOff {
         if let Some(role) = self.to_role.as_ref().filter(|role| **role != head.role) {
             detail = format!("from {} to {role}: {detail}", head.role);
             let planned = body.planned_role.take().unwrap_or_else(|| head.role.clone());
-            // Handed back, it is again what it was planned as.
+            // A task that is handed back has its planned role again.
             body.planned_role = Some(planned).filter(|planned| planned != role);
             head.role = role.clone();
         }
@@ -152,7 +152,7 @@ impl Verb for HandOff {
     }
 }
 
-/// A task can be handed only to a role that works on tasks; agents of other roles are never offered one.
+/// Refuses a role that does not work on tasks: its agents are never offered one.
 fn implements(role: &Role) -> Result<(), Refusal> {
     let others = [Role::planner(), Role::code_reviewer(), Role::red_team(), Role::overseer()];
     if !others.contains(role) {

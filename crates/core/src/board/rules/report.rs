@@ -1,8 +1,8 @@
-//! Reports through the board: notes, anomalies, discoveries, changes of specs; and which of them are processed.
+//! Reports through the board: notes, anomalies, discoveries and changes of specs; and which of them are processed.
 
 use super::prelude::*;
 
-/// Unprocessed records one board may hold of a kind; the board is read by every command.
+/// The most unprocessed records of one kind: every command reads the board.
 const MOST_RECORDS: usize = 5_000;
 
 pub fn room_for(kind: &str, count: usize) -> Result<(), Refusal> {
@@ -70,7 +70,7 @@ logged! {
     }
 }
 
-/// Names of details stand in tables and reports.
+/// Whether the name of a detail fits into tables and reports.
 fn is_key(key: &str) -> bool {
     (1..=64).contains(&key.len())
         && key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
@@ -153,17 +153,17 @@ logged! {
         pub spec: String,
         pub change: String,
         pub affects: Vec<TaskId>,
-        /// Its text now: pinned again for the DRAFT and IDLE tasks that refer to it.
+        /// The new text of the spec: pinned for the DRAFT and IDLE tasks that refer to it.
         pub pin: Option<PinnedSpec>,
     }
 }
 
 outcome!(SpecChanged {
     id: String,
-    /// Tasks that go by the new text.
+    /// Tasks that now follow the new text.
     #[serde(default)]
     pinned: Vec<TaskId>,
-    /// Tasks that are under way and go by the text they had.
+    /// Claimed tasks, which follow the text they had.
     #[serde(default)]
     under_way: Vec<TaskId>,
 });
@@ -267,7 +267,7 @@ impl Verb for MarkProcessed {
 }
 
 impl MarkProcessed {
-    /// Whether the record is there, and whether it is marked.
+    /// Whether the record is marked as processed; none if there is no such record.
     fn state(&self, board: &Board, id: &str) -> Option<bool> {
         let rest = &board.rest;
         let notes = rest.human_notes.iter().map(|note| (&note.id, note.processed_by.is_some()));

@@ -10,9 +10,9 @@ use super::prelude::*;
 
 logged! {
     pub struct RestoreRevision {
-        /// The revision that is brought back.
+        /// The revision to restore.
         pub revision: u64,
-        /// The revision this was worked out on; the board must still be at it.
+        /// The revision for which the restore was computed; the board must still be at it.
         pub on: u64,
         pub goal_description: Option<String>,
         pub goal_spec_ref: Option<String>,
@@ -20,7 +20,7 @@ logged! {
         pub tasks: Vec<TaskBack>,
     }
 
-    /// A task as it comes back. The record holds all of it, so that a replay needs no other board than the one before.
+    /// A restored task. The record holds all of it, so that a replay needs no other board than the one before.
     pub struct TaskBack {
         pub text: TaskEdit,
         pub to: Status,
@@ -39,7 +39,7 @@ pub struct Blockage {
 }
 
 impl RestoreRevision {
-    /// What it takes to bring `old` back on top of `now`. Both must have all bodies loaded.
+    /// The changes that restore `old` on top of `now`. Both must have all bodies loaded.
     pub fn between(now: &Board, old: &Board, stamp: &Stamp) -> Self {
         let differs = |a: &String, b: &String| (a != b).then(|| b.clone());
         let (goal, former) = (&now.rest.goal, &old.rest.goal);
@@ -97,10 +97,11 @@ impl TaskBack {
     }
 }
 
-/// The state a task can come back to: its former one, unless that implies work or verdicts that are not there now.
+/// The state that a task can return to: its former one, unless that state implies work or verdicts that no longer
+/// exist.
 fn reachable(now: &Board, task: &Task, former: &Task, stamp: &Stamp) -> Status {
     match former.status {
-        // The claim of then is over; what was done stays on the branch.
+        // The former claim has ended; the work stays on the branch.
         Status::Working => Status::Idle,
         with_work if has_work(with_work) => {
             let free = path_rival(&now.tasks, former, stamp).is_none();
@@ -115,12 +116,12 @@ fn has_work(status: Status) -> bool {
     matches!(status, Status::ReadyForReview | Status::Approved | Status::Rejected | Status::IntegrationFailed)
 }
 
-/// Whether a state rests on the approval that stands: what can be merged without another word of a reviewer.
+/// Whether a state rests on an approval: such a task can be merged without another verdict.
 fn rests_on_approval(status: Status) -> bool {
     matches!(status, Status::Approved | Status::IntegrationFailed)
 }
 
-/// Nothing was claimed, handed in or judged between the two.
+/// Whether the task was not claimed, submitted or judged between the two.
 fn same_facts(task: &Task, former: &Task) -> bool {
     let (now, then) = (task.body(), former.body());
     task.review_commit == former.review_commit
@@ -144,13 +145,13 @@ impl Verb for RestoreRevision {
     type Outcome = Restored;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
-        human_only(call, "bring a former revision back")?;
+        human_only(call, "restore a former revision")?;
         if board.revision != self.on {
             return Err(Refusal::new(
                 Code::IntentGone,
                 format!("the board is at revision {} now, no longer at {}", board.revision, self.on),
             )
-            .hint("look at what differs once more: `liza doctor --restore … --dry-run`"));
+            .hint("look at the difference again: `liza doctor --restore … --dry-run`"));
         }
         if let Some(intent) = board.rest.intents.first() {
             return Err(Refusal::new(
@@ -161,7 +162,10 @@ impl Verb for RestoreRevision {
         }
         if let Some(config) = &self.config {
             if config.integration_branch != board.config().integration_branch {
-                return Err(refusal!(Code::EditRefused, "the integration branch was another one then"));
+                return Err(refusal!(
+                    Code::EditRefused,
+                    "the integration branch had another name at that revision"
+                ));
             }
             if let Some((field, why)) = config.problems().into_iter().next() {
                 return Err(refusal!(Code::EditRefused, "{field} {why}"));
@@ -176,7 +180,7 @@ impl Verb for RestoreRevision {
                 ));
             }
         }
-        // Whatever else a former state may rest on is asked of the result.
+        // The invariants check everything else that a former state needs.
         let mut result = board.clone();
         self.change(&mut result, call);
         let before = violations(board);
@@ -184,9 +188,9 @@ impl Verb for RestoreRevision {
             None => Ok(()),
             Some(violation) => Err(Refusal::new(
                 Code::Transition,
-                format!("revision {} does not fit what has happened since: {violation}", self.revision),
+                format!("revision {} conflicts with later changes: {violation}", self.revision),
             )
-            .hint("bring back a later revision, or change single tasks with liza's commands")),
+            .hint("restore a later revision, or change single tasks with liza's commands")),
         }
     }
 
@@ -240,7 +244,7 @@ impl TaskBack {
             forget_approval(head, body);
         }
         if self.to == Status::Idle && !body.attempts.is_empty() {
-            // The next claim goes on from what is on the branch.
+            // The next claim starts from the work on the branch.
             body.left = Some(Left::Released);
         }
         let line = entry(call, Event::Restored).step(from, self.to);

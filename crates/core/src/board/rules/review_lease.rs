@@ -1,4 +1,4 @@
-//! Taking a submission to review, which no implementer of the task may do.
+//! Claiming a submission for review, which no implementer of the task may do.
 
 use super::prelude::*;
 use super::usage::check_caps;
@@ -6,7 +6,7 @@ use super::usage::check_caps;
 logged! {
     pub struct StartReview {
         pub task: TaskId,
-        /// What liza.yaml lets work cost.
+        /// The spending limits of liza.yaml.
         #[serde(default, skip_serializing_if = "Caps::is_none")]
         pub caps: Caps,
     }
@@ -53,7 +53,7 @@ impl Verb for StartReview {
     }
 }
 
-/// Everything that must hold before this caller may review this task.
+/// Refuses unless this caller may review this task.
 pub fn check_reviewable(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
     let red_team = task.judged_by() == Some(Role::red_team());
     if red_team {

@@ -1,4 +1,4 @@
-//! Who may judge work: not who made it, not twice, and only who took the review up.
+//! Who may judge work: not its implementer, not the same reviewer twice, and only the reviewer that claimed the review.
 
 use super::prelude::*;
 
@@ -29,7 +29,7 @@ pub fn reviews(board: &Board, call: &Call, verb: &str) -> Result<(), Refusal> {
     Err(tier0_role(call, verb, &Role::code_reviewer()))
 }
 
-/// Refuses a review of what stands on a result: there is no commit to look at.
+/// Refuses a review of a task with a result: there is no commit to review.
 pub fn reviewed_as_commit(task: &Task) -> Result<(), Refusal> {
     if task.kind != Kind::Report && !task.stands_on_result() {
         return Ok(());
@@ -43,7 +43,8 @@ pub fn reviewed_as_commit(task: &Task) -> Result<(), Refusal> {
     .detail("task", task.id.as_str()))
 }
 
-/// Only the agent that holds the review lease may go on. An expired lease counts until another reviewer takes the review.
+/// Refuses callers other than the holder of the review lease. An expired lease counts until another reviewer claims the
+/// review.
 pub fn holds_review(task: &Task, call: &Call) -> Result<(), Refusal> {
     let by = call.by.id();
     match &task.review_lease {
@@ -59,11 +60,11 @@ pub fn holds_review(task: &Task, call: &Call) -> Result<(), Refusal> {
     }
 }
 
-/// Only an agent of the red team that neither implemented nor approved the task.
+/// Refuses callers other than an agent of the red team that neither implemented nor approved the task.
 pub fn may_attack(board: &Board, call: &Call, task: &Task, verb: &str) -> Result<(), Refusal> {
     let role = Role::red_team();
     if !call.by.has_role(board, &role) {
-        // A reviewer who comes late, or repeats a verdict, breaks no rule by it.
+        // A reviewer that is late, or repeats a verdict, breaks no rule.
         return Err(if call.by.has_role(board, &Role::code_reviewer()) {
             wrong_state(task, "reviewed", next_step(task))
         } else {
@@ -95,7 +96,7 @@ pub fn not_twice(task: &Task, call: &Call) -> Result<(), Refusal> {
     }
     Err(refusal!(
         Code::AlreadyApproved,
-        "`{by}` has approved what stands in `{}`: {}, each by another reviewer",
+        "`{by}` has already approved the commit of `{}`: {}, each by another reviewer",
         task.id,
         approvals.words()
     )

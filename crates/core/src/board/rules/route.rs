@@ -1,4 +1,4 @@
-//! How a goal or a single job was routed: on which estimate, where to, and why.
+//! Recording the route of a goal or a single job: the estimate, the route and the reason.
 
 use super::AddTasks;
 use super::prelude::*;
@@ -7,21 +7,21 @@ use crate::text::is_ssot_id;
 logged! {
     pub struct RecordRoute {
         pub ssot_id: String,
-        /// The goal it is about; without one, `task` is a job of its own.
+        /// The goal; without one, `task` is a separate job.
         pub goal: Option<String>,
         /// The task of a job that was tried before.
         pub task: Option<TaskId>,
-        /// The task to add if it is a single job: both in one commit, so that a crash leaves neither alone.
+        /// The task to add for a single job: route and task in one commit, so that a crash leaves neither alone.
         pub job: Option<AddTasks>,
         pub estimate: Option<Estimate>,
         /// Why there is no estimate.
         pub unknown: Option<String>,
         #[serde(default)]
         pub mode: RunMode,
-        /// As the person said it; what the estimate says counts otherwise.
+        /// The risk that the person gave; without it, the risk of the estimate counts.
         pub risk: Option<Risk>,
         pub force: Option<Way>,
-        /// Why it goes another way than before.
+        /// Why the route differs from the one before.
         pub after: Option<String>,
         /// A goal of several streams stays one, and keeps its audits; not so in older records.
         pub once: bool,
@@ -129,7 +129,7 @@ impl RecordRoute {
         decide(judged.as_ref(), self.force)
     }
 
-    /// What is added: only a single job has its task at once.
+    /// The tasks to add: only a single job has its task at once.
     fn added(&self) -> Option<&AddTasks> {
         self.job.as_ref().filter(|_| self.decided().0 == Way::Single)
     }

@@ -1,20 +1,20 @@
-//! A rejection, and what is answered to it.
+//! A rejection and its answer.
 
 use super::prelude::*;
 
-/// A rejection that is on record.
+/// A recorded rejection.
 pub struct Rejection<'a> {
     pub from: Status,
     pub commit: &'a CommitId,
     pub feedback: &'a Feedback,
-    /// It says what was said the last time.
+    /// The reason is the same as the last time.
     pub same_reason: bool,
-    /// What it raised, and what it raised again.
+    /// The issues that the review raised, and those it raised again.
     pub taken: Taken,
     pub drift: &'a [Drift],
     pub max_seconds: Option<u64>,
     pub line_ranges: bool,
-    /// By which rules it was given.
+    /// The edition of the rules for this rejection.
     pub edition: Edition,
 }
 
@@ -37,7 +37,7 @@ outcome!(SentBack {
 
 outcome!(SameIssue { finding: usize, issue: String, said_resolved: bool, reopened: bool, told: String });
 
-/// Who said what about a task that another round would not help.
+/// The positions about a task that another round would not help.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SaidOf {
@@ -45,15 +45,15 @@ pub enum SaidOf {
     Reviewers(Vec<Position>),
 }
 
-/// What one reviewer says about the commit.
+/// One reviewer's position on the commit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Position {
     pub reviewer: AgentId,
     pub verdict: Verdict,
-    /// It asked for small changes, and counts as an approval because they were a matter of taste.
+    /// The reviewer asked for minor changes, and its verdict counts as an approval because they were a matter of taste.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted_with_notes: bool,
     pub summary: String,
-    /// The issues it raised or kept open, a line each.
+    /// The issues that the reviewer raised or kept open, one per line.
     pub issues: Vec<String>,
 }

@@ -1,23 +1,23 @@
-//! An edit of state.yaml by hand waits for a person's command; until then the board goes on without it.
+//! An edit of state.yaml with an editor waits for a person's command; until then the board continues without it.
 
 use super::prelude::*;
 use super::report::{MOST_NOTE_BYTES, note_bytes, room_for};
 
-/// Notes of one edit that are put on the board, and how much of each.
+/// How many notes of one edit go on the board, and how much of each.
 const MOST_NOTES: usize = 16;
 const LONGEST_NOTE: usize = 8 * 1024;
-/// Edits that wait at the same time. With one more, the last of them gives way.
+/// How many edits may wait. One more replaces the last of them.
 pub const MOST_PENDING: usize = 32;
 
 logged! {
     #[derive(Default)]
     pub struct SetAsideEdit {
-        /// Its name below `edits/pending`.
+        /// The file's name below `edits/pending`.
         pub file: String,
         pub hash: String,
-        /// The revision it was made from.
+        /// The revision that was edited.
         pub base: u64,
-        /// Whose command found it.
+        /// The agent or person whose command found the edit.
         pub found_by: String,
         pub at_work: Vec<AgentId>,
         pub notes: Vec<TypedNote>,
@@ -28,7 +28,7 @@ logged! {
         pub task: Option<TaskId>,
     }
 
-    /// A person's command does not apply an edit that was set aside.
+    /// A person refuses an edit that was set aside.
     pub struct RefuseEdit {
         pub file: String,
         pub why: String,
@@ -106,7 +106,7 @@ impl Verb for RefuseEdit {
     }
 }
 
-/// Refuses what is about an edit that does not wait.
+/// Refuses unless this edit waits.
 pub fn pending(board: &Board, file: &str) -> Result<(), Refusal> {
     match board.rest.pending_edits.iter().any(|edit| edit.file == file) {
         true => Ok(()),

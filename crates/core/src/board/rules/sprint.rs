@@ -1,8 +1,8 @@
-//! Sprints: a period of work that ends with a retrospective. One is open at a time; former ones are kept.
+//! Sprints: periods of work that end with a retrospective. One is open at a time; former ones stay on the board.
 
 use super::prelude::*;
 
-/// Most tasks one sprint names.
+/// The most tasks that one sprint names.
 const MOST_TASKS: usize = 10_000;
 
 logged! {
@@ -60,7 +60,7 @@ impl Verb for StartSprint {
             goal: sprint.goal.clone(),
         };
         let mut former = std::mem::replace(&mut board.rest.sprint, sprint);
-        // Its figures are kept; what they were computed from is not asked for again.
+        // The figures stay; the marks from which they were computed are not needed again.
         former.before.clear();
         let past = &mut board.rest.former_sprints;
         past.push(former);
@@ -74,7 +74,7 @@ impl Verb for StartSprint {
     }
 }
 
-/// Of whatever can still change, of what is named, and of what ended within this very second. The rest was over before.
+/// Marks of unfinished tasks, of named tasks, and of tasks that ended within this second. Other tasks had ended before.
 fn marks(board: &Board, scope: &[TaskId], now: Wall) -> BTreeMap<TaskId, TaskMark> {
     let loaded = board.tasks.iter().filter(|task| !task.is_light());
     let counts = loaded.filter(|task| {
@@ -84,7 +84,7 @@ fn marks(board: &Board, scope: &[TaskId], now: Wall) -> BTreeMap<TaskId, TaskMar
     counts.map(|task| (task.id.clone(), TaskMark::of(task))).collect()
 }
 
-/// It names a file, too.
+/// The id is also the name of a file.
 fn check_id(id: &str) -> Result<(), Refusal> {
     match TaskId::new(id) {
         Ok(_) => Ok(()),
@@ -96,7 +96,7 @@ fn check_id(id: &str) -> Result<(), Refusal> {
 fn check_scope(board: &Board, scope: &[TaskId]) -> Result<(), Refusal> {
     if scope.len() > MOST_TASKS {
         return Err(refusal!(Code::Limit, "a sprint names at most {MOST_TASKS} tasks")
-            .hint("leave the scope out: then it is about everything that is not finished"));
+            .hint("leave the scope out: then the sprint covers all unfinished tasks"));
     }
     scope.iter().try_for_each(|task| find(board, task).map(|_| ()))
 }
@@ -108,16 +108,16 @@ fn open<'b>(board: &'b Board, id: &str) -> Result<&'b Sprint, Refusal> {
         return Ok(sprint);
     }
     Err(refusal!(Code::Transition, "sprint `{}` is not open", id.escape_debug())
-        .hint("`liza sprint show` says which is; `liza sprint start` begins one"))
+        .hint("`liza sprint show` names the open sprint; `liza sprint start` starts one"))
 }
 
 logged! {
     pub struct CloseSprint {
         pub id: String,
-        /// The figures computed from its history.
+        /// The figures computed from the sprint's history.
         #[serde(default)]
         pub metrics: BTreeMap<String, f64>,
-        /// Where the retrospective will be.
+        /// The path of the retrospective.
         pub retrospective: Option<String>,
         pub note: Option<String>,
     }
@@ -168,22 +168,19 @@ impl Verb for SetSprintScope {
     type Outcome = SprintScope;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
-        human_only(call, "change what a sprint is about")?;
+        human_only(call, "change the scope of a sprint")?;
         let sprint = open(board, &self.id)?;
         check_scope(board, &self.add)?;
         if let Some(other) = self.drop.iter().find(|task| !sprint.scope.contains(task)) {
             return Err(refusal!(Code::UnknownTask, "task `{other}` is not in the scope of `{}`", sprint.id)
             .hint(
-                "`liza sprint show` lists what is; where none is named, it is about everything unfinished",
+                "`liza sprint show` lists its tasks; a sprint without a scope covers all unfinished tasks",
             ));
         }
         let left = sprint.scope.iter().filter(|task| !self.drop.contains(task)).count();
         if self.add.is_empty() && left == 0 {
-            return Err(refusal!(
-                Code::Incomplete,
-                "a scope that names nothing would mean everything unfinished"
-            )
-            .hint("name at least one task that stays, or close the sprint: `liza sprint close`"));
+            return Err(refusal!(Code::Incomplete, "an empty scope would cover all unfinished tasks")
+                .hint("name at least one task that stays, or close the sprint: `liza sprint close`"));
         }
         Ok(())
     }
@@ -197,7 +194,7 @@ impl Verb for SetSprintScope {
 }
 
 logged! {
-    /// The deadline has passed: recorded before the CHECKPOINT switch is set, and again when it is set.
+    /// The deadline has passed: recorded before liza sets the CHECKPOINT switch, and again afterwards.
     pub struct PassDeadline {
         pub id: String,
         pub halt: DeadlineHalt,
@@ -221,8 +218,12 @@ impl Verb for PassDeadline {
         if next {
             return Ok(());
         }
-        Err(refusal!(Code::Transition, "the deadline of `{}` has been seen to, or is not there yet", self.id)
-            .hint("`liza sprint show` says when it is"))
+        Err(refusal!(
+            Code::Transition,
+            "the deadline of `{}` was handled already or has not passed yet",
+            self.id
+        )
+        .hint("`liza sprint show` says when it is"))
     }
 
     fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {

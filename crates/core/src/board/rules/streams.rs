@@ -4,13 +4,13 @@ use super::add_tasks::NewTask;
 use super::prelude::*;
 use crate::board::route::{RunMode, Way};
 
-/// How many streams the board remembers, beside those of the current goal.
+/// How many workstreams of former goals the board remembers.
 const STREAMS_KEPT: usize = 200;
 
-/// Most streams that one goal is split into.
+/// The most workstreams of one goal.
 const MOST_STREAMS: usize = 50;
 
-/// The task of a supervisor that plans a stream. Its scope says what it plans for; it owns nothing.
+/// The task of the supervisor that plans a workstream. Its scope is the workstream's; it owns no path.
 pub fn plan_task(stream: &NewStream) -> Result<NewTask, Refusal> {
     let id = plan_id(&stream.id).map_err(|why| {
         refusal!(Code::Value, "the workstream `{}` cannot have a task `{}-plan`: {why}", stream.id, stream.id)
@@ -55,7 +55,7 @@ fn clip_title(text: &str) -> String {
     text.chars().take(120).collect()
 }
 
-/// Whether a plan may open these streams.
+/// Refuses workstreams that a plan may not open.
 pub fn check_streams(board: &Board, tasks: &[NewTask], streams: &[NewStream]) -> Result<(), Refusal> {
     if streams.len() > MOST_STREAMS {
         return Err(refusal!(
@@ -117,7 +117,7 @@ pub fn check_streams(board: &Board, tasks: &[NewTask], streams: &[NewStream]) ->
             if same(other) || !beside && board.workstream(other).is_none() {
                 return Err(refusal!(
                     Code::DependencyMissing,
-                    "the workstream `{id}` depends on `{other}`, which is none"
+                    "the workstream `{id}` depends on `{other}`, which is not a workstream"
                 )
                 .hint("depends_on of a workstream names other workstreams")
                 .detail("workstream", id.as_str()));
@@ -137,14 +137,14 @@ pub fn check_streams(board: &Board, tasks: &[NewTask], streams: &[NewStream]) ->
     Ok(())
 }
 
-/// Something of it is not finished. What is over owns nothing.
+/// Whether the workstream has an unfinished task. An ended workstream owns no path.
 fn is_live(board: &Board, stream: &Workstream) -> bool {
     let of_it = |task: &&Task| task.workstream.as_ref().is_some_and(|id| stream.is(id));
     stream.of_goal == board.rest.goal.id
         && board.tasks.iter().filter(of_it).any(|task| !task.status.is_terminal())
 }
 
-/// Puts streams on the board, with the tasks that plan them.
+/// Adds workstreams to the board, with the tasks that plan them.
 pub fn open_streams(board: &mut Board, streams: &[NewStream]) {
     let of_goal = board.rest.goal.id.clone();
     for stream in streams {
@@ -163,7 +163,7 @@ pub fn open_streams(board: &mut Board, streams: &[NewStream]) {
             collapsed: None,
         });
     }
-    // Of goals that are over, the last are remembered.
+    // The board remembers the last workstreams of ended goals.
     let known = &mut board.rest.workstreams;
     let surplus = known.len().saturating_sub(STREAMS_KEPT);
     let mut left = surplus;
@@ -174,7 +174,8 @@ pub fn open_streams(board: &mut Board, streams: &[NewStream]) {
     });
 }
 
-/// Whether tasks may join the streams they name. `opened` come with the same plan; `accepted` is the one whose plan makes them.
+/// Refuses tasks that may not join the workstreams they name. `opened` come with the same plan; `accepted` is the
+/// workstream whose plan adds them.
 pub fn check_members(
     board: &Board,
     call: &Call,
@@ -196,7 +197,7 @@ pub fn check_members(
             }
             return Err(refusal!(
                 Code::UnknownRecord,
-                "task `{}` names the workstream `{id}`, which is none",
+                "task `{}` names the workstream `{id}`, which does not exist",
                 task.id
             )
             .hint("`workstreams:` in a plan opens one; `liza status --json` lists them")
@@ -210,7 +211,7 @@ pub fn check_members(
         if let Some(collapsed) = stream.collapsed.as_ref().filter(|_| task.kind != Kind::Report) {
             return Err(refusal!(
                 Code::ReadOnly,
-                "the workstream `{id}` only looks ({}), so it takes no task of kind {}",
+                "the workstream `{id}` is read-only ({}), so it takes no task of kind {}",
                 collapsed.reason,
                 task.kind.as_str()
             )
@@ -226,7 +227,7 @@ pub fn check_members(
         if let Some(path) = allowed.or(owned) {
             return Err(refusal!(
                 Code::Scope,
-                "task `{}` takes {path}, which is outside of its workstream `{id}`",
+                "task `{}` names {path}, which is outside of its workstream `{id}`",
                 task.id
             )
             .hint("keep its paths inside of the workstream's allowed_paths")
@@ -248,7 +249,7 @@ fn plan_first(task: &NewTask, stream: &WorkstreamId) -> Refusal {
     .detail("workstream", stream.as_str())
 }
 
-/// What the route of the goal asks of a plan: streams where it is multi, no change where it only looks.
+/// What the route of the goal requires of a plan: workstreams for multi, no changes for a read-only goal.
 pub fn check_route(
     board: &Board,
     call: &Call,
@@ -261,7 +262,7 @@ pub fn check_route(
     {
         return Err(refusal!(
             Code::ReadOnly,
-            "{} only looks (--mode read_only), so task `{}` of kind {} is refused",
+            "{} is read-only (--mode read_only), so task `{}` of kind {} is refused",
             board.rest.goal.id,
             task.id,
             task.kind.as_str()
@@ -305,24 +306,24 @@ pub fn check_accepted(board: &Board, call: &Call, plan: &TaskId, tasks: &[NewTas
     if board.route().is_some_and(|route| route.mode == RunMode::ReadOnly)
         && let Some(task) = tasks.iter().find(|task| task.kind != Kind::Report)
     {
-        return Err(refusal!(Code::ReadOnly, "the goal only looks, so task `{}` is refused", task.id)
+        return Err(refusal!(Code::ReadOnly, "the goal is read-only, so task `{}` is refused", task.id)
             .detail("task", task.id.as_str()));
     }
     check_members(board, call, tasks, &[], Some(&stream.id))
 }
 
-/// The plan of a workstream brings its tasks.
+/// The plan of a workstream must add tasks.
 pub fn check_stream_plan(board: &Board, plan: &TaskId) -> Result<(), Refusal> {
     match board.planned_by(plan) {
         None => Ok(()),
         Some(stream) => {
-            Err(refusal!(Code::Incomplete, "the plan of the workstream `{}` brings no task", stream.id)
+            Err(refusal!(Code::Incomplete, "the plan of the workstream `{}` adds no task", stream.id)
                 .detail("workstream", stream.id.as_str()))
         }
     }
 }
 
-/// From here on the stream takes slices.
+/// Records that the plan is accepted: now the workstream takes slices.
 pub fn note_accepted(board: &mut Board, call: &Call, plan: &TaskId, tasks: &[NewTask]) {
     if let Some(stream) = board.rest.workstreams.iter_mut().find(|stream| &stream.plan == plan) {
         stream.accepted = Some(call.now.wall);

@@ -1,9 +1,9 @@
-//! Submitting work: liza itself checks that it is committed, inside its scope, announced and validated.
+//! Submitting work: liza checks that it is committed, inside its scope, announced and validated.
 
 use super::checkpoint::KeepWork;
 use super::prelude::*;
 
-/// What one agent changed, between its claim and the next agent's.
+/// The paths that one agent changed, between its claim and the next agent's claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Touched {
@@ -15,27 +15,27 @@ logged! {
     /// What liza found in the worktree.
     pub struct Evidence {
         pub head: CommitId,
-        /// The content of the head.
+        /// The tree of the head.
         pub tree: Option<CommitId>,
-        /// Where the branch left integration.
+        /// The merge base of branch and integration.
         pub merge_base: CommitId,
         always pub contains_base: bool,
         /// Changed or untracked files that are not committed.
         pub dirty: Vec<String>,
-        /// Every path that differs from the merge base, whatever attributes say.
+        /// Every path that differs from the merge base, whatever git attributes say.
         always pub files: Vec<String>,
-        /// Which of them was changed by whom, of agents that the role registry keeps to some paths.
+        /// Which agent changed which of these files, for agents that the role registry limits to some paths.
         pub touched: Vec<Touched>,
         pub tests: Vec<String>,
         pub protected: Vec<String>,
         pub authors: Vec<String>,
-        /// Absent while the checks that need no command are made first.
+        /// Absent while the checks that need no command run first.
         pub validation: Option<Validation>,
-        /// What the gates that are asked at submit said about the head's tree.
+        /// The results of the gates that run at submit, for the head's tree.
         pub gates: Option<GateReport>,
-        /// Files and directories that git does not track and that the validation made: the worktree had none before it.
+        /// Untracked files and directories that the validation made: the worktree had none of them before.
         pub byproducts: Vec<String>,
-        /// Those of `files` that are code, by the patterns of liza.yaml; not asked of code tasks.
+        /// The code files among `files`, by the patterns of liza.yaml; empty for code tasks.
         pub code: Vec<String>,
     }
 
@@ -49,7 +49,7 @@ logged! {
 }
 
 impl Submit {
-    /// Every check except the validation: cheap, so it comes before the validation command.
+    /// Every check except the validation: these checks are cheap, so they come before the validation command.
     pub fn check_without_validation(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         let task = find(board, &self.task)?;
         call.check_switches(Some(&self.task))?;
@@ -120,7 +120,7 @@ impl Submit {
                 Code::BaseMissing,
                 format!("the branch of `{}` no longer contains the commit it started from", task.id),
             )
-            .hint("bring the base back (for example `git rebase` onto it); do not rewrite below it"));
+            .hint("rebase the branch onto that commit (`git rebase`); do not rewrite older commits"));
         }
         if found.files.is_empty() {
             return Err(refusal!(Code::NothingSubmitted, "task `{}` changes nothing", task.id)
@@ -131,12 +131,12 @@ impl Submit {
 }
 
 impl Submit {
-    /// A code task must bring tests; a task of another kind must not change code.
+    /// A code task must contain tests; a task of another kind must not change code.
     fn check_kind(&self, task: &Task) -> Result<(), Refusal> {
         let Evidence { tests, code, .. } = &self.evidence;
         let id = &task.id;
         if task.kind == Kind::Code && tests.is_empty() {
-            let what = format!("task `{id}` is a code task and its change brings no tests");
+            let what = format!("task `{id}` is a code task and its change has no tests");
             return Err(tests_missing(id, what).hint(format!(
                 "write tests and commit them; if the checkpoint names no file for them, announce it once more: \
                  `liza task checkpoint {id} --file tests/test_NAME`"
@@ -152,7 +152,7 @@ impl Submit {
                 ),
             )
             .hint(format!(
-                "take the code out of the branch, or let a planner make it a code task: \
+                "remove the code from the branch, or let a planner make it a code task: \
                  `liza task block {id} --reason \"it needs code\" --question \"Is it a code task?\"`; \
                  what counts as code stands under `code` in liza.yaml"
             ))
@@ -206,12 +206,17 @@ pub(super) fn check_paths(
     if offending.is_empty() {
         return Ok(());
     }
-    Err(refusal!(Code::Scope, "task `{}` touches what it may not: {}", task.id, listed(&offending))
-        .hint("take these changes out of the branch; if they are needed, block the task and ask the planner")
-        .detail("paths", offending))
+    Err(refusal!(
+        Code::Scope,
+        "task `{}` changes files that it may not change: {}",
+        task.id,
+        listed(&offending)
+    )
+    .hint("remove these changes from the branch; if they are needed, block the task and ask the planner")
+    .detail("paths", offending))
 }
 
-/// Why the role of the agent that changed this file may not change it: each agent answers for its own commits.
+/// Why the role of the agent that changed this file may not change it: each agent is responsible for its own commits.
 fn out_of_bounds(
     board: &Board,
     call: &Call,
@@ -229,7 +234,7 @@ fn out_of_bounds(
     let other =
         touched.iter().find(|one| one.agent != by && one.files.contains(file) && kept_out(&one.agent))?;
     let place = rights::place(board, &other.agent, "paths");
-    Some(format!("changed by `{}`, for whose role it is not: {place}", other.agent))
+    Some(format!("changed by `{}`, whose role may not change it: {place}", other.agent))
 }
 
 fn listed(items: &[String]) -> String {
@@ -241,7 +246,7 @@ fn listed(items: &[String]) -> String {
     text
 }
 
-/// The claim that the present iteration began with.
+/// The index of the claim that began the current iteration.
 fn last_claim(body: &Body) -> Option<usize> {
     body.history.iter().rposition(|line| matches!(line.event, Event::Claimed | Event::TakenOver))
 }
@@ -250,7 +255,7 @@ pub(super) fn has_checkpoint(body: &Body) -> bool {
     current_checkpoint(body).is_some()
 }
 
-/// What happened since the present iteration began.
+/// The history since the current iteration began.
 pub fn this_iteration(body: &Body) -> &[HistoryEntry] {
     last_claim(body).map_or(&[], |start| &body.history[start..])
 }
@@ -261,7 +266,8 @@ pub fn current_checkpoint(body: &Body) -> Option<&Checkpoint> {
     body.history[start..].iter().rev().find_map(|line| line.checkpoint.as_ref())
 }
 
-/// All checkpoints since the present attempt's worktree was made: a later one need not repeat the files of an earlier.
+/// All checkpoints since the worktree of the current attempt was made: a later one need not repeat the files of an
+/// earlier one.
 pub fn checkpoints_of_attempt(body: &Body) -> Vec<&Checkpoint> {
     let agent = body.attempt().map(|attempt| &attempt.agent);
     let start = body
@@ -271,7 +277,7 @@ pub fn checkpoints_of_attempt(body: &Body) -> Vec<&Checkpoint> {
             matches!(line.event, Event::Claimed | Event::TakenOver) && Some(&line.agent) != agent
         })
         .map_or(0, |at| at + 1);
-    // What the agent before announced after its own claim stands there too, and does not count.
+    // The history also has announcements of the former agent after its own claim; they do not count.
     body.history[start..]
         .iter()
         .filter(|line| Some(&line.agent) == agent)
@@ -319,7 +325,7 @@ impl Verb for Submit {
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let found = &self.evidence;
-        // Every committer counts as an implementer, even without a claim: remembered beyond this submission.
+        // Every committer counts as an implementer, even without a claim, also after this submission.
         let committers: Vec<AgentId> = board
             .rest
             .agents

@@ -4,12 +4,12 @@ use super::merge::end_merged;
 use super::prelude::*;
 
 logged! {
-    /// What liza found in the worktree of a task that changes no file.
+    /// The state of the worktree of a task that changes no file.
     pub struct Unchanged {
         pub head: CommitId,
-        /// Tracked files that are not as they were handed out.
+        /// Tracked files that changed since the claim.
         pub changed: Vec<String>,
-        /// Files that git does not know and does not ignore; they are listed and stay.
+        /// Files that git neither tracks nor ignores; they are listed and stay.
         pub untracked: Vec<String>,
     }
 
@@ -21,7 +21,7 @@ logged! {
         pub summary: String,
         pub blocked_reason: Option<String>,
         pub evidence: Vec<EvidenceItem>,
-        /// BLAKE3 over the bytes of `results/<task>.<epoch>.json`, which is there already.
+        /// BLAKE3 of the bytes of `results/<task>.<epoch>.json`, which liza has already written.
         pub digest: String,
         pub found: Unchanged,
     }
@@ -37,7 +37,7 @@ outcome!(ResultSubmitted {
     untracked: Vec<String>,
 });
 
-/// What is asked when a slice ends without its result.
+/// The questions when a slice ends without its result.
 pub const SLICE_QUESTIONS: [&str; 2] =
     ["Can what stops the slice be removed?", "Should the slice be made smaller, changed or abandoned?"];
 
@@ -51,7 +51,7 @@ impl SubmitResult {
         let what = if moved { "its head has moved".to_owned() } else { self.found.changed.join(", ") };
         Err(refusal!(
             Code::WorktreeDirty,
-            "the worktree of `{}` is not as it was handed out: {what}",
+            "the worktree of `{}` has changed since the claim: {what}",
             task.id
         )
         .hint("a result comes from an unchanged worktree: undo the change (`git restore`, `git reset`) and submit again")
@@ -168,7 +168,7 @@ pub(super) fn end_with_nothing(board: &mut Board, id: &TaskId, call: &Call, line
     end_merged(head, body, MergeRecord { commit: None, onto: None, nothing: true, by, time, drift: 0 });
 }
 
-/// Blocks a slice that did not end; its holder is fenced from here on.
+/// Blocks a slice that did not end; liza refuses further changes by its holder.
 pub(super) fn block_slice(head: &mut Head, body: &mut Body, call: &Call, config: &Config, why: &str) {
     let from = head.status;
     end_claim(head);
@@ -184,7 +184,7 @@ pub(super) fn block_slice(head: &mut Head, body: &mut Body, call: &Call, config:
     body.history.push(line.detail(why).questions(&questions));
 }
 
-/// The slice is dispatched once more with what was learnt, or blocked after its last dispatch.
+/// Dispatches the slice once more with the evidence, or blocks it after its last dispatch.
 pub(super) fn again_or_blocked(
     head: &mut Head,
     body: &mut Body,
@@ -206,7 +206,7 @@ pub(super) fn again_or_blocked(
     end_claim(head);
     head.status = Status::Idle;
     head.reserved_until = None;
-    // What was committed or saved is where the next attempt goes on.
+    // The next attempt continues from the committed or saved work.
     body.left = Some(Left::Released);
     let line = entry(call, Event::Redispatched).step(from, Status::Idle);
     body.history.push(line.detail(format!("attempt {}: {why}", attempt + 1)));

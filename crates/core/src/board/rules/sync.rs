@@ -3,14 +3,15 @@
 use super::prelude::*;
 
 logged! {
-    /// Recorded after the merge in the holder's own worktree; repeating the command after a crash finds it made.
+    /// Recorded after the merge in the holder's own worktree; a command repeated after a crash finds the merge already
+    /// made.
     pub struct RecordSync {
         pub task: TaskId,
         pub epoch: Option<u64>,
-        /// The integration head that was merged in, or is being merged in.
+        /// The merged head of integration, also if the merge is still in progress.
         pub base: CommitId,
         pub conflicts: Vec<String>,
-        /// The worktree afterwards, if nothing had been done in it before: the checkpoint is still to be written.
+        /// The worktree afterwards, if it was unchanged before: its checkpoint is not written yet.
         pub handout: Option<Handout>,
     }
 }

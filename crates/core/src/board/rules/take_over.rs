@@ -1,4 +1,4 @@
-//! Work whose process died is taken over by one that lives; only then may it be finished or undone.
+//! A living process takes over the work of a dead one; only then may it finish or undo that work.
 
 use super::prelude::*;
 

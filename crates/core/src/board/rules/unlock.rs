@@ -5,7 +5,7 @@
 use super::prelude::*;
 use super::release::let_go;
 
-const VERB: &str = "made to give its paths back";
+const VERB: &str = "made to release its paths";
 
 logged! {
     pub struct ReleaseLock {
@@ -21,12 +21,13 @@ impl Verb for ReleaseLock {
     type Outcome = PathsGivenBack;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
-        human_only(call, "take a task's paths back")?;
+        human_only(call, "release the paths of a task")?;
         let task = find(board, &self.task)?;
         no_intent(board, &self.task)?;
         text_given("--reason", &self.reason)?;
         match task.status {
-            // What was handed in goes on to be judged or merged; without its paths it would land on others' work.
+            // A submitted task continues to its verdict or merge; without its paths it could overwrite the work of
+            // others.
             Status::ReadyForReview | Status::Approved => Err(wrong_state(task, VERB, way_out(task))),
             _ if !task.is_live(call.now) => Err(holds_nothing(task)),
             _ => Ok(()),
@@ -43,7 +44,7 @@ impl Verb for ReleaseLock {
         let (head, body) = parts(board, &self.task);
         let from = head.status;
         if from == Status::Blocked {
-            // As if its time were up: unblocking it looks whether the paths are still free.
+            // As if the time of the paths had expired: unblocking checks whether the paths are still free.
             end_claim(head);
             head.holds_paths_until = Some(Deadline::after(call.now, 0));
         } else {

@@ -1,4 +1,4 @@
-//! What agent sessions have cost, as their runners report it, and the caps that stop new work.
+//! The cost of agent sessions, as their runners report it, and the caps that stop new work.
 
 use super::prelude::*;
 
@@ -6,7 +6,7 @@ logged! {
     pub struct RecordUsage {
         pub task: Option<TaskId>,
         pub kind: SessionKind,
-        /// Of the task, as it stood when the session began: its end may be after the verdict.
+        /// The round of the task when the session began: the session may end after the verdict.
         pub round: Option<u32>,
         pub spent: Spent,
     }
@@ -20,11 +20,14 @@ impl Verb for RecordUsage {
 
     fn check(&self, _: &Board, call: &Call) -> Result<(), Refusal> {
         if call.by.is_human() {
-            return Err(refusal!(Code::Identity, "sessions are agents'; no agent identity was given")
-                .hint("set LIZA_AGENT_ID and LIZA_AGENT_TOKEN_FILE as `liza agent register` printed them"));
+            return Err(refusal!(
+                Code::Identity,
+                "only an agent reports sessions, and this command has no agent identity"
+            )
+            .hint("set LIZA_AGENT_ID and LIZA_AGENT_TOKEN_FILE as `liza agent register` printed them"));
         }
         if !(self.spent.cost_usd.is_finite() && self.spent.cost_usd >= 0.0) {
-            return Err(refusal!(Code::Value, "what a session has cost is not a number"));
+            return Err(refusal!(Code::Value, "the cost of a session is not a number"));
         }
         Ok(())
     }
@@ -65,7 +68,7 @@ impl Verb for RecordUsage {
 }
 
 logged! {
-    /// A run of the team begins that has a cap: what was spent until now is not its own.
+    /// A run with a cap begins: earlier spending does not count for it.
     pub struct BeginRun {
         pub owner: Process,
     }
@@ -92,7 +95,7 @@ impl Verb for BeginRun {
 pub fn check_caps(caps: &Caps, board: &Board, call: &Call, task: Option<&Task>) -> Result<(), Refusal> {
     let Actor::Agent { id, .. } = &call.by else { return Ok(()) };
     let Some(reached) = caps.reached(board, task, Some(id)) else { return Ok(()) };
-    Err(refusal!(Code::Spend, "{}, so nothing more is begun", reached.describe())
+    Err(refusal!(Code::Spend, "{}, so liza starts no more work", reached.describe())
         .hint(format!("a person may raise `{}` in liza.yaml; take other work until then", reached.setting))
         .detail("setting", reached.setting)
         .detail("subject", reached.subject.as_str())

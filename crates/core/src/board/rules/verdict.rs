@@ -1,11 +1,11 @@
-//! What all verdicts have in common: each names the commit it is about, and counts only if that is still what stands
-//! there. And the verdict that leaves the decision to a person or the planner.
+//! Checks for all verdicts: each names its commit, and counts only if that is still the commit under review. Also the
+//! verdict that leaves the decision to a person or the planner.
 
 use super::block::Blocked;
 use super::prelude::*;
 use super::submit::current_checkpoint;
 
-/// What every verdict must satisfy.
+/// The checks for every verdict.
 pub fn check_verdict(
     board: &Board,
     call: &Call,
@@ -30,11 +30,12 @@ pub fn check_verdict(
     reviewed_as_commit(task)?;
     not_an_implementer(task, call, &call.by.id(), "judge")?;
     holds_review(task, call)?;
-    about_what_stands(task, commit, branch_head, feedback)
+    check_current_commit(task, commit, branch_head, feedback)
 }
 
-/// The verdict is about the commit under review, that is still what stands there, and what is said about it makes sense.
-pub fn about_what_stands(
+/// Refuses unless the verdict is about the commit under review, that commit is still the head of the branch, and the
+/// feedback is well-formed.
+pub fn check_current_commit(
     task: &Task,
     commit: &CommitId,
     branch_head: Option<&CommitId>,
@@ -50,7 +51,7 @@ pub fn about_what_stands(
     if branch_head != Some(commit) {
         return Err(refusal!(
             Code::Commit,
-            "the branch of `{id}` has moved since it was submitted: a verdict on {} would be about something else",
+            "the branch of `{id}` has moved since it was submitted: a verdict on {} would judge another commit",
             commit.short()
         )
         .hint(format!("send it back: `liza task block {id} --reason \"branch moved after submit\" --question …`"))
@@ -103,7 +104,7 @@ fn check_feedback(task: &Task, feedback: &Feedback) -> Result<(), Refusal> {
         if feedback.prior[..at].iter().any(|earlier| earlier.id == prior.id) {
             return Err(Refusal::new(
                 Code::FeedbackIncomplete,
-                format!("the review says twice what became of `{}`", prior.id),
+                format!("the review gives the status of issue `{}` twice", prior.id),
             )
             .hint("name it once: --prior ISSUE=resolved|partial|open"));
         }
@@ -115,22 +116,22 @@ fn check_feedback(task: &Task, feedback: &Feedback) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A verdict as it is put on record.
+/// A verdict to record.
 pub struct Judged<'a> {
     pub commit: &'a CommitId,
     pub verdict: Verdict,
     pub feedback: &'a Feedback,
-    /// What the project asks of tasks of this risk.
+    /// The checklist that the project has for tasks of this risk.
     pub of_risk: &'a [String],
-    /// What changed since the reviews before.
+    /// The changes since the earlier reviews.
     pub drift: &'a [Drift],
     pub red_team: bool,
-    /// Open issues that it does not name count as resolved.
+    /// Open issues that the verdict does not name count as resolved.
     pub resolves_the_rest: bool,
 }
 
 impl<'a> Judged<'a> {
-    /// What a reviewer said.
+    /// A reviewer's verdict.
     pub fn new(
         (commit, verdict, feedback): (&'a CommitId, Verdict, &'a Feedback),
         of_risk: &'a [String],
@@ -140,7 +141,7 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// Puts the review on record, and says which of its findings are new and which were made before.
+/// Records the review, and returns which of its findings are new and which repeat earlier issues.
 pub fn record(head: &mut Head, body: &mut Body, call: &Call, judged: &Judged<'_>) -> Taken {
     let Judged { commit, verdict, feedback, .. } = judged;
     let round = head.review_cycles_total + 1;
@@ -176,7 +177,7 @@ pub fn record(head: &mut Head, body: &mut Body, call: &Call, judged: &Judged<'_>
         accepted_with_notes: false,
         red_team: judged.red_team,
         checklist: answered(body, judged.of_risk, feedback),
-        assumptions: assumptions::matched(made(body), &feedback.assumptions)
+        assumptions: assumptions::matched(assumptions_of_checkpoint(body), &feedback.assumptions)
             .unwrap_or_default()
             .into_iter()
             .flatten()
@@ -192,17 +193,17 @@ pub fn record(head: &mut Head, body: &mut Body, call: &Call, judged: &Judged<'_>
 }
 
 /// The assumptions in the checkpoint of the judged submission.
-pub fn made(body: &Body) -> &[Assumption] {
+pub fn assumptions_of_checkpoint(body: &Body) -> &[Assumption] {
     current_checkpoint(body).map(|checkpoint| checkpoint.assumptions.as_slice()).unwrap_or_default()
 }
 
-pub fn asked(body: &Body, of_risk: &[String]) -> Vec<String> {
+pub fn checklist_items(body: &Body, of_risk: &[String]) -> Vec<String> {
     checklist::items(&body.checklist, of_risk)
 }
 
-/// The answers that were given, in the order of the items; checked before.
+/// The given answers, in the order of the items; checked before.
 fn answered(body: &Body, of_risk: &[String], feedback: &Feedback) -> Vec<Answered> {
-    let found = checklist::matched(&asked(body, of_risk), &feedback.checklist);
+    let found = checklist::matched(&checklist_items(body, of_risk), &feedback.checklist);
     found.unwrap_or_default().into_iter().flatten().collect()
 }
 
@@ -212,9 +213,9 @@ logged! {
         pub commit: CommitId,
         pub branch_head: Option<CommitId>,
         pub feedback: Feedback,
-        /// What the project asks of every task of its risk; a discussion may answer it and need not.
+        /// The checklist that the project has for every task of this risk; a discussion may leave it unanswered.
         pub of_risk: Vec<String>,
-        /// What changed since the reviews before.
+        /// The changes since the earlier reviews.
         pub drift: Vec<Drift>,
     }
 }
@@ -226,7 +227,10 @@ impl Verb for Discuss {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         check_verdict(board, call, &self.task, &self.commit, self.branch_head.as_ref(), &self.feedback)?;
         text_given("--reason", &self.feedback.summary)?;
-        checklist::matched(&asked(find(board, &self.task)?.body(), &self.of_risk), &self.feedback.checklist)?;
+        checklist::matched(
+            &checklist_items(find(board, &self.task)?.body(), &self.of_risk),
+            &self.feedback.checklist,
+        )?;
         questions_given(&self.feedback.questions)
     }
 

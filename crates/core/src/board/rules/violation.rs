@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 logged! {
-    /// The log record says who and what; the board only counts.
+    /// The journal record says who tried what; the board only counts.
     pub struct RecordViolation {
         pub code: String,
         pub message: String,

@@ -37,7 +37,7 @@ fn replaced_task_waits_for_its_replacements() {
         let replace = bench.replace(name, by);
         bench.ok("planner-1", replace);
     }
-    // Through the replacement in between, which is itself superseded.
+    // The chain goes through a replacement that is itself superseded.
     assert_eq!(bench.refused("human", archive(&["old"])), Code::StillNeeded);
     assert_eq!(bench.refused("human", archive(&["newer"])), Code::StillNeeded);
     let abandon = bench.abandon("newest");
@@ -77,7 +77,7 @@ fn replacement_chains_end_and_cycles_do_not() {
         know(&format!("c{number}"), Status::Superseded, &[&format!("c{}", number + 1)]);
     }
     know("c500", Status::Merged, &[]);
-    // Both ways lead to the same end, so often that walking each of them would take for ever.
+    // Both branches lead to the same end; walking each of them would never end.
     for number in 0..60 {
         let next = format!("d{}", number + 1);
         know(&format!("d{number}"), Status::Superseded, &[&next, &next, "c499"]);

@@ -1,4 +1,4 @@
-//! Blocked work and how it comes back.
+//! Blocking and unblocking tasks.
 
 use crate::board::refusal::Code;
 use crate::board::rules::*;
@@ -120,7 +120,7 @@ fn unblock_after_last_cycle_must_grant_more() {
     assert_eq!(bench.rejected("coder-1", "t", REASONS[2])["status"], "BLOCKED");
 }
 
-/// The task comes back reserved for its agent, so that agent must be able to take it.
+/// The unblocked task is reserved for its agent, so that agent must be able to claim it.
 #[test]
 fn an_answer_grants_another_iteration() {
     let mut bench = Bench::with_config(|config| config.max_coder_iterations = 1);
@@ -177,7 +177,7 @@ fn only_limits_and_the_overseer_count_as_failure() {
     }
 }
 
-/// Paths that another task took meanwhile are not taken back by an answer.
+/// An answer does not take back paths that another task has acquired meanwhile.
 #[test]
 fn unblock_to_review_needs_its_paths_free() {
     let mut bench = Bench::new();

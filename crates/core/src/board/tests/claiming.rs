@@ -1,4 +1,4 @@
-//! Taking a task: reservation, takeover, reclaim, and claims that are undone.
+//! Claiming a task: reservation, takeover, repeated claims, and undone claims.
 
 use crate::board::intent::Work;
 use crate::board::refusal::{Class, Code};
@@ -54,7 +54,7 @@ fn failed_integration_reservation_expires() {
     assert_eq!(planned(&bench, "t"), ("task/t.2".to_owned(), 99, false));
 }
 
-/// The approver may repair what it approved: the old approval is void from then on, and it may not review again.
+/// The approver may fix the work it approved: then the old approval is void, and the approver may not review again.
 #[test]
 fn approver_who_repairs_becomes_implementer() {
     let mut bench = Bench::with_tasks(&["t"]);
@@ -180,7 +180,7 @@ fn first_attempt_has_the_plain_branch_name() {
     bench.ok("planner-1", bench.unblock("t"));
     bench.ok("coder-1", bench.begin("t"));
     assert_eq!(planned(&bench, "t").0, "task/t");
-    // What an undone claim left half made is never used.
+    // The worktree of an undone claim is never used.
     bench.ok("human", bench.cancel("t"));
     bench.ok("coder-1", bench.begin("t"));
     assert_eq!(planned(&bench, "t"), ("task/t.3".to_owned(), 1, false));
@@ -269,7 +269,7 @@ fn only_its_owner_ends_an_intent() {
     let stranger = FinishClaim { owner: process(2), ..bench.finish("t") };
     assert_eq!(bench.refused("coder-1", stranger.clone()), Code::IntentGone);
     bench.ok("coder-2", TakeOver { intent, former: process(1), owner: process(2) });
-    // Two processes noticed the death: one of them takes over.
+    // Two processes noticed the death: only one of them takes over.
     assert_eq!(
         bench.refused("coder-2", TakeOver { intent, former: process(1), owner: process(3) }),
         Code::IntentGone

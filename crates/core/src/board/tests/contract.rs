@@ -1,4 +1,4 @@
-//! Sentences of the contract, one test each: what a checkpoint and a verdict must say, and where limits end.
+//! Sentences of the contract, one test each: what a checkpoint and a verdict must say, and what happens at limits.
 
 use crate::board::assumptions::Held;
 use crate::board::history::Assumption;
@@ -103,7 +103,7 @@ fn coder_announces_test_files_once_more() {
     let mut submit = bench.submit("t");
     submit.evidence.tests.clear();
     assert_eq!(bench.refused("coder-1", submit), Code::TestsMissing);
-    // The work has begun: only test files may still be announced, and once.
+    // The work has begun: only test files may still be announced, once.
     let worked_on = Handout { head: commit(9), ..untouched() };
     let late = WriteCheckpoint { found: worked_on, ..bench.checkpoint("t") };
     let more = TestFiles { others: vec!["t/other.rs".to_owned()], ..late.tests.clone() };

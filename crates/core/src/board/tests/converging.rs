@@ -1,5 +1,5 @@
-//! Review rounds end: issues that keep their ids, and histories that show why two agents disagree, each beside
-//! one that only nearly does.
+//! How review rounds end: issues keep their ids, and histories show why two agents disagree. Each case stands beside
+//! one that is nearly the same.
 
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ fn prior(pairs: &[(&str, IssueStatus)]) -> Vec<PriorStatus> {
 const OPEN: IssueStatus = IssueStatus::Open;
 const RESOLVED: IssueStatus = IssueStatus::Resolved;
 
-/// What changed since the review before: these hunks in the one file.
+/// The changes since the review before: these hunks in the one file.
 fn since(bench: &Bench, hunks: &[(u32, u32, u32, u32)]) -> Vec<Drift> {
     let Some(last) = bench.task("t").body().reviews.last() else { return Vec::new() };
     let hunk =
@@ -59,7 +59,7 @@ fn since(bench: &Bench, hunks: &[(u32, u32, u32, u32)]) -> Vec<Drift> {
     vec![Drift { since: last.commit.clone(), changed: vec![FILE.to_owned()], files }]
 }
 
-/// Hands in a tree, and has the review under way.
+/// Submits a tree and starts its review.
 fn hand_in(bench: &mut Bench, tree: u64) {
     bench.claim("coder-1", "t");
     bench.ok("coder-1", bench.checkpoint("t"));
@@ -69,7 +69,7 @@ fn hand_in(bench: &mut Bench, tree: u64) {
     bench.ok("reviewer-1", bench.start_review("t"));
 }
 
-/// The rejection of a round, for a reason of its own.
+/// The rejection of a round, with a reason that no other round has.
 fn rejection(bench: &Bench, findings: Vec<Finding>, priors: &[(&str, IssueStatus)]) -> Reject {
     let round = bench.task("t").review_cycles_total as usize;
     let mut reject = bench.reject("t", REASONS[round % REASONS.len()]);
@@ -93,7 +93,7 @@ fn blocked_as(bench: &Bench, class: Disagreement) {
     let positions = result.positions.as_ref().expect("two positions");
     assert!(!positions.coder.is_empty() && !positions.reviewer.is_empty());
     let reason = body.blocked_reason.as_deref().unwrap_or_default();
-    // A limit is named in the words of the contract, anything else by its class.
+    // A limit is named in the words of the contract, any other end by its class.
     let begins = match class {
         Disagreement::Unknown => "Max ".to_owned(),
         class => format!("{}: ", class.as_str()),
@@ -122,7 +122,7 @@ fn issue_is_matched_through_moves_and_rewording() {
         &[],
     );
     hand_in(&mut bench, 2);
-    // Thirty lines came in above it, and a line below it changed.
+    // Thirty lines were added above it, and a line below it changed.
     let mut reject = rejection(&bench, vec![major(40, "no handling of empty lists")], &[("i2", RESOLVED)]);
     reject.drift = since(&bench, &[(2, 0, 3, 30), (40, 1, 70, 1)]);
     let outcome = bench.ok("reviewer-1", reject);
@@ -144,7 +144,7 @@ fn same_words_on_distant_line_are_another_issue() {
     round(&mut bench, 1, vec![major(10, "no test for the error path")], &[]);
     let outcome = round(&mut bench, 2, vec![major(400, "no test for the error path")], &[("i1", RESOLVED)]);
     assert_eq!(outcome["issues"], serde_json::json!(["i2"]));
-    // Nor is another complaint about the same line the same issue, nor the same complaint about another file.
+    // Another complaint about the same line is another issue, and so is the same complaint about another file.
     let mut elsewhere = major(10, "no test for the error path");
     elsewhere.file = "t/other.rs".to_owned();
     let findings = vec![major(400, "the name of the variable says nothing"), elsewhere];
@@ -174,7 +174,7 @@ fn issue_raised_again_is_marked_said_resolved() {
     let outcome = round(&mut bench, 2, findings, &[("i1", RESOLVED)]);
     assert_eq!(outcome["same_as"][0]["said_resolved"], true, "{outcome}");
     assert_eq!(standings(&bench, "i1"), [(Standing::New, false), (Standing::StillPresent, false)]);
-    // Resolved in one round and there again in the next is reopened.
+    // An issue that was resolved in one round and is raised in the next is reopened.
     round(&mut bench, 3, vec![minor(90, "a typo in the comment")], &[("i1", RESOLVED)]);
     assert_eq!(standings(&bench, "i1")[2], (Standing::Resolved, false));
     let story = bench.task("t").body().issues[0].story();
@@ -213,7 +213,7 @@ fn minor_finding_does_not_answer_grave_issue() {
         assert_eq!(standings(&said, "i2"), [(Standing::New, false)]);
         assert_eq!(standings(&said, "i1")[1], (Standing::Resolved, false));
     }
-    // Its severity is lowered only by its id: another blocking finding lowers nothing.
+    // Only a review that names the issue by its id lowers its severity: another blocking finding does not.
     let mut graver = bench.clone();
     graver.ok("reviewer-1", rejection(&graver, vec![major(10, &grave.issue)], &[]));
     assert_eq!(graver.task("t").body().issues[0].severity, Severity::Critical);
@@ -229,7 +229,7 @@ fn other_words_on_another_line_are_another_issue() {
     hand_in(&mut bench, 2);
     let rename = rejection(&bench, vec![major(12, "the permission is not checked before the rename")], &[]);
     assert_eq!(bench.refused("reviewer-1", rename), Code::FeedbackIncomplete);
-    // Nor by a finding at the other end of the rewritten lines, nor by one about the whole file.
+    // A finding at the other end of the rewritten lines is another issue too, and so is one about the whole file.
     let mut far = rejection(&bench, vec![major(58, "the permission is not checked before the rename")], &[]);
     far.drift = since(&bench, &[(1, 60, 1, 60)]);
     assert_eq!(bench.refused("reviewer-1", far.clone()), Code::FeedbackIncomplete);
@@ -327,7 +327,8 @@ fn answer_resets_the_signs_of_disagreement() {
 
 // Scope creep.
 
-/// Three rounds in which everything asked for is done; `third` is what the last one asks for, `hunks` what changed before it.
+/// Three rounds in which the coder does everything asked for; `third` is the demand of the last round, `hunks` what
+/// changed before it.
 fn creeping(third: Finding, hunks: &[(u32, u32, u32, u32)], i2: IssueStatus) -> Bench {
     let mut bench = scene();
     round(&mut bench, 1, vec![major(10, "the parser panics")], &[]);
@@ -352,13 +353,13 @@ fn new_demands_about_old_lines_are_scope_creep() {
 
 #[test]
 fn justified_findings_are_no_scope_creep() {
-    // The line is one that changed since the review before.
+    // The line changed since the review before.
     let bench = creeping(major(100, "metrics should be exported"), &[(99, 3, 99, 4)], RESOLVED);
     assert_eq!(bench.status("t"), Status::Rejected);
-    // A criterion speaks of it ("it works").
+    // A criterion covers it ("it works").
     let bench = creeping(major(200, "export of metrics does not work"), &[(100, 1, 100, 1)], RESOLVED);
     assert_eq!(bench.status("t"), Status::Rejected);
-    // Something that was asked for is still there.
+    // An earlier issue is still open.
     let bench = creeping(major(200, "metrics should be exported"), &[(100, 1, 100, 1)], OPEN);
     assert_eq!(bench.status("t"), Status::Rejected);
     // A minor wish is no demand.
@@ -378,7 +379,7 @@ fn gates(bench: &Bench, status: GateStatus) -> Acceptance {
     Acceptance { gates: report, red_team_from: None, quorum: 1 }
 }
 
-/// A second round in which only these are left open.
+/// A second round after which only these findings are open.
 fn tasteful(first: Finding, second: Vec<Finding>) -> (Bench, Reject) {
     let mut bench = scene();
     round(&mut bench, 1, vec![first], &[]);
@@ -417,11 +418,11 @@ fn acceptance_with_notes_needs_what_approval_needs() {
         assert_eq!(outcome["status"], "REJECTED", "{outcome}");
         assert!(bench.task("t").body().approval.is_none());
     };
-    // The project does not want it.
+    // The project has not enabled acceptance with notes.
     let (mut bench, mut reject) = tasteful(small(), Vec::new());
     reject.acceptance = None;
     sent_back(&mut bench, reject);
-    // A required gate is red, or could not run, or is about something else.
+    // A required gate is red, could not run, or ran on another commit.
     for status in [GateStatus::Fail, GateStatus::CouldNotRun] {
         let (mut bench, mut reject) = tasteful(small(), Vec::new());
         reject.acceptance = Some(gates(&bench, status));
@@ -438,7 +439,7 @@ fn acceptance_with_notes_needs_what_approval_needs() {
     let (mut bench, mut reject) = tasteful(major(10, "it loses data"), vec![minor(60, "too terse")]);
     reject.feedback.prior = prior(&[("i1", RESOLVED)]);
     sent_back(&mut bench, reject);
-    // The checklist has a no.
+    // The checklist has an answer "no".
     let (mut bench, mut reject) = tasteful(small(), Vec::new());
     reject.of_risk = vec!["Is it documented?".to_owned()];
     reject.feedback.checklist = vec![crate::board::checklist::GivenAnswer {
@@ -447,7 +448,7 @@ fn acceptance_with_notes_needs_what_approval_needs() {
         note: None,
     }];
     sent_back(&mut bench, reject);
-    // Once is not twice.
+    // Minor issues in only one round are not enough.
     let mut bench = scene();
     hand_in(&mut bench, 1);
     let mut reject = rejection(&bench, vec![small()], &[]);
@@ -535,7 +536,7 @@ fn a_question_that_was_asked_before_is_a_spec_gap() {
 
 #[test]
 fn settled_or_unrelated_question_is_no_spec_gap() {
-    // Logged before anything was handed in; of another kind; processed; of another task.
+    // Reported before the first submission; of another kind; processed; of another task.
     let mut bench = scene();
     bench.add(&["u"]);
     bench.ok("coder-1", ambiguity(AnomalyKind::SpecAmbiguity, &[("question", "Empty names?")]));
@@ -617,7 +618,7 @@ fn time_limit_excludes_waiting() {
     let mut bench = scene();
     bench.tick(5000);
     round(&mut bench, 1, vec![major(10, "the empty list is not handled")], &[]);
-    // No agent claims it for a long time.
+    // No agent claims the task for a long time.
     bench.tick(100_000);
     bench.claim("coder-1", "t");
     bench.tick(400);

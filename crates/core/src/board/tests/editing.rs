@@ -1,4 +1,4 @@
-//! Editing a task: who may, when, what is put on record, and what it does to earlier verdicts.
+//! Editing a task: who may, when, what is recorded, and how earlier verdicts change.
 
 use crate::board::Role;
 use crate::board::refusal::Code;
@@ -77,7 +77,7 @@ fn edited_criteria_void_earlier_verdicts() {
         let mut bench = into(way);
         let handed_in = bench.task("t").review_commit.clone();
         assert!(handed_in.is_some());
-        // A change of the title only keeps the verdicts.
+        // A change of only the title keeps the verdicts.
         assert_eq!(bench.ok("human", other_title(&bench, "t"))["judged_anew"], false);
         assert_eq!(bench.task("t").review_commit, handed_in);
         assert_eq!(bench.ok("planner-1", other_criteria(&bench, "t"))["judged_anew"], true);
@@ -150,10 +150,10 @@ fn edit_cannot_remove_required_fields() {
     assert_eq!(refused(&mut bench, |task| task.depends_on = vec![id("u")]), Code::Cycle);
     let lost = EditTask { spec_found: false, ..other_title(&bench, "t") };
     assert_eq!(bench.refused("planner-1", lost), Code::Incomplete);
-    // Paths follow the scope unless they were named for themselves.
+    // Owned paths follow the scope unless they were named separately.
     bench.ok("planner-1", edit(&bench, "t", |task| task.scope.inside = patterns(&["new/"])));
     assert_eq!(bench.task("t").owns, patterns(&["new/"]));
-    // A task that holds paths does not grow into those of another.
+    // An edit cannot add paths of another task to a task that holds its paths.
     bench.claim("coder-1", "t");
     bench.ok("coder-1", bench.block("t"));
     bench.claim("coder-2", "w");

@@ -139,7 +139,7 @@ fn required_gate_stays_until_a_person_retires_it() {
     let approve = bench.approve("t");
     bench.ok("reviewer-1", Approve { gates: said(&approve.commit, GateStatus::Pass), ..approve });
     assert_eq!(bench.board.rest.integration.gates, ["test"]);
-    // Without its result neither an approval nor a merge passes, whether the gate was dropped or not run at all.
+    // Without the gate's result there is no approval and no merge, whether the gate was dropped or not run.
     bench.ok("reviewer-1", bench.begin_merge("t"));
     let record = bench.record_move("t");
     let none = Some(GateReport::empty(Moment::Merge, record.step.new.clone(), commit(90)));

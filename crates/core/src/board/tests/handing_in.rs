@@ -205,7 +205,7 @@ fn announced_files_hold_for_the_attempt() {
     let mut same = bench.clone();
     same.ok("coder-1", touching(&same, "t/old.rs"));
 
-    // coder-2 takes over and announces something; coder-1 takes over again: neither side inherits.
+    // coder-2 takes over and announces a file; coder-1 takes over again: neither inherits the other's announcement.
     bench.tick(LEASE);
     bench.claim("coder-2", "t");
     let mut theirs = bench.checkpoint("t");
@@ -283,7 +283,7 @@ fn a_sync_moves_the_base_only_when_it_is_clean() {
     assert_eq!(bench.task("t").body().attempts[0].base_commit, commit(1));
     bench.ok("coder-1", sync(Vec::new()));
     assert_eq!(bench.task("t").body().attempts[0].base_commit, commit(5));
-    // A sync before the checkpoint hands the worktree out again.
+    // A sync before the checkpoint counts as a new start of the worktree.
     let mut bench = working();
     let moved = Handout { head: commit(9), ..untouched() };
     bench.ok("coder-1", RecordSync { handout: Some(moved.clone()), ..sync(Vec::new()) });

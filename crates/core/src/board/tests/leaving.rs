@@ -136,7 +136,7 @@ fn rescope_refuses_missing_or_invalid_parts() {
         (rescope(Vec::new(), &["nowhere"], "why"), Code::UnknownTask),
         (rescope(vec![new_task("SECOND", "new/")], &[], "why"), Code::IdTaken),
         (rescope(waiting("first"), &[], "why"), Code::Cycle),
-        // `second` waits for `first`, which would wait for `second`.
+        // `second` depends on `first`, which would depend on `second`.
         (rescope(Vec::new(), &["second"], "why"), Code::Cycle),
         (rescope(waiting("third"), &[], "why"), Code::Cycle),
         (rescope(waiting("nowhere"), &[], "why"), Code::DependencyMissing),

@@ -36,7 +36,7 @@ fn lock_release_frees_paths_and_fences_holder() {
     let late = WriteCheckpoint { epoch: Some(epoch), ..bench.checkpoint("t") };
     assert_eq!(bench.refused("coder-1", late), Code::Epoch);
     bench.claim("coder-2", "rival");
-    // Now it is the other's turn to wait.
+    // Now the other task has to wait.
     assert_eq!(bench.refused("coder-1", bench.begin("t")), Code::PathsOverlap);
 }
 
@@ -60,7 +60,7 @@ fn lock_release_frees_paths_of_blocked_task() {
     assert_eq!(bench.status("t"), Status::Blocked);
     assert_eq!(bench.refused("human", bench.unlock("t")), Code::Transition, "there is nothing left to take");
     bench.claim("coder-2", "rival");
-    // It would come back as READY_FOR_REVIEW, on paths that another has now.
+    // The task would be READY_FOR_REVIEW again, with paths that another task now holds.
     assert_eq!(bench.refused("planner-1", bench.unblock("t")), Code::PathsOverlap);
     bench.ok("planner-1", bench.abandon("rival"));
     bench.ok("planner-1", bench.unblock("t"));

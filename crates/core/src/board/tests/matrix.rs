@@ -47,7 +47,7 @@ pub(super) const VERBS: [&str; 22] = [
     "bless",
 ];
 
-/// A board with task `t` in this state, and `other` beside it.
+/// A board with task `t` in this state, and a task `other`.
 pub(super) fn in_state(status: Status) -> Bench {
     let mut bench = Bench::with_tasks(&["other"]);
     let mut draft = plan_of(vec![new_task("t", "t/")]);
@@ -132,7 +132,7 @@ fn bless(task: Option<&str>) -> BlessGate {
     }
 }
 
-/// The table of states, written out: `ok`, or the code of the refusal.
+/// The table of states: `ok`, or the code of the refusal.
 fn expected(verb: &str, status: Status, by: &str) -> &'static str {
     use Status::*;
     let plans = matches!(by, "planner-1" | "human");
@@ -298,7 +298,7 @@ fn every_actor_verb_and_state_agree_with_matrix() {
             for by in ACTORS {
                 let mut bench = ready.clone();
                 let what = transition(&bench, verb);
-                // The bench itself checks that a refusal changes nothing.
+                // The bench checks that a refusal changes nothing.
                 let found = match bench.attempt(bench.actor(by), what, None) {
                     Ok(_) => "ok",
                     Err(refusal) => refusal.code.as_str(),
@@ -409,7 +409,7 @@ fn every_role_may_report() {
     }
 }
 
-/// The list of commands a switch stops; everything else goes on.
+/// The commands that each switch stops; all others are allowed.
 #[test]
 fn each_switch_stops_exactly_its_listed_verbs() {
     use Status::*;

@@ -1,4 +1,4 @@
-//! Landing work: only what was approved, only the move that was recorded.
+//! Merging: only approved commits, only recorded moves.
 
 use crate::board::intent::RefMove;
 use crate::board::records::AnomalyKind;
@@ -17,7 +17,7 @@ fn approved() -> Bench {
 #[test]
 fn implementers_approval_lands_nothing() {
     let mut bench = approved();
-    // However it got on the board: an approval by an implementer lands nothing.
+    // An approval by an implementer merges nothing, however it got on the board.
     let (head, _) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
     head.implementers.push(agent("reviewer-1"));
     assert_eq!(bench.refused("reviewer-2", bench.begin_merge("t")), Code::Tier0SelfApproval);
@@ -130,7 +130,7 @@ fn persons_conflict_resolution_follows_the_same_rules() {
     assert!(body.blocked_reason.is_none() && body.blocked_questions.is_empty());
 }
 
-/// A blocked task that gave its paths back does not get them back by a merge that fails.
+/// A blocked task that released its paths does not get them back by a failed merge.
 #[test]
 fn a_failed_resolution_takes_no_paths_from_others() {
     for (failure, status) in

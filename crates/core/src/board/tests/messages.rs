@@ -49,7 +49,7 @@ fn registry_limits_message_recipients() {
         ("coder-1", "role:code_reviewer", false),
         ("coder-1", "coder-1", false),
         ("reviewer-1", "coder-2", true),
-        // One of its roles is enough.
+        // One of the agent's roles is enough.
         ("both-1", "coder-1", true),
         ("coder-1", "both-1", false),
         ("overseer-1", "red-1", true),
@@ -224,7 +224,7 @@ fn a_message_has_a_size() {
     check(&|m| m.task_id = Some(id("nowhere")), Some(Code::UnknownTask));
 }
 
-/// Sends to people and agents, as far as it is allowed; says how many were.
+/// Sends to people and agents until refused; returns how many messages were sent.
 fn flood(bench: &mut Bench, from: &str, message: &Draft, times: usize) -> usize {
     (0..times).filter(|_| bench.attempt(bench.actor(from), with(message.clone()), None).is_ok()).count()
 }
@@ -233,7 +233,7 @@ fn bytes(bench: &Bench) -> usize {
     bench.board.rest.messages.iter().map(crate::board::records::Message::size).sum()
 }
 
-/// As long as a message can be.
+/// A message of the greatest allowed size.
 fn longest(to: &str, kind: MessageKind) -> Draft {
     let mut message = draft(to, kind);
     message.body = "x".repeat(LONGEST_BODY);
@@ -252,11 +252,14 @@ fn full_inbox_refuses_all_but_newer_orders() {
     }
     let refusal = bench.refusal("lead-1", send("coder-1", MessageKind::ProvideInput));
     assert_eq!(refusal.code, Code::Limit);
-    assert!(refusal.message.contains("coder-1") && refusal.message.contains("you sent"), "{refusal}");
+    assert!(
+        refusal.message.contains("coder-1") && refusal.message.contains("your earlier messages"),
+        "{refusal}"
+    );
     let refusal = bench.refusal("planner-1", send("coder-1", MessageKind::ProvideInput));
-    assert!(refusal.message.contains("coder-1 has not read what was sent before"), "{refusal}");
+    assert!(refusal.message.contains("coder-1 has not read earlier messages"), "{refusal}");
     bench.ok("lead-1", send("coder-2", MessageKind::ProvideInput));
-    // The first of a kind gets through, the next ones replace it.
+    // The first message of a kind is accepted, the next ones replace it.
     for _ in 0..50 {
         bench.ok("overseer-1", send("coder-1", MessageKind::Nudge));
     }
@@ -284,7 +287,7 @@ fn flood_of_escalations_silences_no_sender() {
     assert_eq!(flood(&mut bench, "coder-1", &longest("human", MessageKind::Escalate), 100), 100);
     assert!(bytes(&bench) <= 50 * 1024, "{}", bytes(&bench));
     all_heard(&mut bench);
-    // Only to a person: to agents an escalation is an ordinary message.
+    // Only for a person: to agents, an escalation is an ordinary message.
     let sent = flood(&mut bench, "coder-1", &longest("role:planner", MessageKind::Escalate), 100);
     assert_eq!(sent, 1, "a quarter of 128 KiB has room for one beside what it is called");
     all_heard(&mut bench);
@@ -303,7 +306,7 @@ fn messages_without_reader_make_room() {
     bench.ok("human", RetireAgent { id: agent("coder-2") });
     assert_eq!(flood(&mut bench, "planner-1", &longest("coder-2", MessageKind::ProvideInput), 200), 200);
     assert!(bytes(&bench) <= 64 * 1024, "{}", bytes(&bench));
-    // The newest is what a later agent finds.
+    // The newest message stays, for an agent that is registered later.
     let last = bench.ok("planner-1", send("coder-2", MessageKind::ProvideInput))["id"].clone();
     bench.register("coder-2", &["coder"]);
     assert_eq!(serde_json::json!(unseen(&bench, "coder-2").last()), last);
@@ -401,7 +404,7 @@ const LARGEST_AFTER_STORM: usize = 64 * 1024;
 #[test]
 fn a_storm_of_messages_leaves_a_small_board() {
     let mut bench = Bench::new();
-    // The rules alone: the bench would look at the whole board after each of them.
+    // Applies the rules alone: the bench would check the whole board after each message.
     let (mut board, world) = (bench.board.clone(), crate::board::World::default());
     let mut play = |by: &str, what: &dyn crate::board::verb::AnyVerb| {
         let call = crate::board::Call::new(bench.actor(by), &bench.now, &world);
@@ -417,7 +420,7 @@ fn a_storm_of_messages_leaves_a_small_board() {
         }
     }
     bench.board = board;
-    // The recipient reads no more: senders are refused with its name, and orders are accepted all the same.
+    // The recipient reads no more: other senders are refused with its name, and orders are still accepted.
     assert_eq!(flood(&mut bench, "coder-1", &draft("role:planner", MessageKind::TaskComplete), 100), 25);
     let refusal = bench.refusal("coder-1", send("role:planner", MessageKind::TaskComplete));
     assert!(refusal.code == Code::Limit && refusal.message.contains("role:planner"), "{refusal}");
@@ -445,7 +448,7 @@ fn removed_message_numbers_are_not_reused() {
     }
     assert_eq!(bench.board.rest.messages.len(), READ_KEPT + 2);
     assert_eq!(bench.board.rest.messages[0].id, "message-1", "it was never answered");
-    // The archive takes them as well, but for the newest.
+    // The archive command removes them too, except the newest.
     bench.ok("human", ArchiveTasks { tasks: Vec::new() });
     let left: Vec<&str> = bench.board.rest.messages.iter().map(|message| message.id.as_str()).collect();
     assert_eq!(left, ["message-1", "message-1000"]);

@@ -1,4 +1,4 @@
-//! What may be done about an agent, how often, and what a halt means for its task.
+//! Interventions: which are allowed, how often, and how a halt changes the task.
 
 use crate::board::oversight::{Action, Behaviour, Gravity};
 use crate::board::records::{Draft, MessageKind, Recipient};
@@ -15,7 +15,7 @@ const BOUNDS: Bounds = Bounds {
     all_work: true,
 };
 
-/// About coder-1 at `t`, as a watcher does it.
+/// An intervention against coder-1 at `t`, as a watcher makes it.
 fn about(bench: &Bench, action: Action, behaviour: Behaviour) -> Intervene {
     Intervene {
         agent: agent("coder-1"),
@@ -71,11 +71,11 @@ fn repeated_nudge_waits_for_the_cooldown() {
     assert_eq!(bench.refused("human", nudge.clone()), Code::Limit);
     bench.tick(59);
     assert_eq!(bench.refused("human", nudge.clone()), Code::Limit);
-    // Another behaviour is detected as well.
+    // The detector reports another behaviour too.
     let other = about(&bench, Action::Nudge, Behaviour::ScopeCreep);
     bench.ok("human", other);
     bench.tick(1);
-    // The time is over, but two nudges are enough for one piece of work.
+    // The cooldown is over, but two nudges are enough for one task.
     assert_eq!(bench.refused("human", nudge), Code::Limit);
     let halt = about(&bench, Action::Halt, Behaviour::ScopeCreep);
     bench.ok("human", halt.clone());
@@ -87,7 +87,7 @@ fn repeated_nudge_waits_for_the_cooldown() {
     let by_hand = Intervene { bounds: None, confidence: 1.0, ..halt };
     bench.ok("human", by_hand.clone());
     assert_eq!(bench.refused("human", by_hand), Code::Limit);
-    // A nudge typed by a person is not limited.
+    // A person's nudge is not limited.
     let said = Intervene { bounds: None, ..about(&bench, Action::Nudge, Behaviour::Reported) };
     bench.ok("human", said);
 }
@@ -163,7 +163,7 @@ fn halt_after_a_question_skips_the_cooldown() {
     let mut bench = claimed();
     let question = about(&bench, Action::Escalate, Behaviour::Stagnation);
     bench.ok("human", question.clone());
-    // The same question comes again when its time is over, not before, whatever the cooldown is.
+    // The same question is repeated only when its time is over, whatever the cooldown is.
     bench.tick(299);
     assert_eq!(bench.refused("human", question.clone()), Code::Limit);
     let nudge = about(&bench, Action::Nudge, Behaviour::Stagnation);
@@ -182,7 +182,7 @@ fn decision_that_missed_an_answer_is_refused() {
     bench.ok("human", question);
     let bounds = |last| Some(Bounds { decided_after: Some(last), ..BOUNDS });
     let halt = Intervene { bounds: bounds(1), ..about(&bench, Action::Halt, Behaviour::Stagnation) };
-    // A person says no between the decision and the halt.
+    // A person declines between the decision and the halt.
     let no = Intervene { bounds: None, confidence: 1.0, ..about(&bench, Action::Nudge, Behaviour::Reported) };
     bench.ok("human", no);
     assert_eq!(bench.refused("human", halt.clone()), Code::Limit);
@@ -212,6 +212,6 @@ fn most_nudges_count_for_all_work_of_an_agent() {
     let refusal = bench.refusal("human", all);
     assert_eq!(refusal.code, Code::Limit);
     assert!(refusal.message.contains("was nudged 2 times"), "{}", refusal.message);
-    // Older records count as they counted then.
+    // Older records are counted by the rules of their time.
     bench.ok("human", here);
 }

@@ -47,7 +47,7 @@ fn invalid_registration_is_refused() {
         ..registration("merlin", &["wizard"], "x")
     };
     bench.ok("human", configured.clone());
-    // `runner` is no role, whatever the configuration says.
+    // `runner` is not a role, whatever the configuration says.
     let runner = RegisterAgent { roles: vec![role("runner")], ..configured };
     assert_eq!(bench.refused("human", runner), Code::UnknownRole);
 }
@@ -70,7 +70,7 @@ fn token_is_valid_for_its_incarnation_only() {
     bench.ok("coder-9", RetireAgent { id: agent("coder-9") });
     assert_eq!(bench.board.identify(&shows("coder-9", "second")).expect_err("retired").code, Code::Identity);
     assert_eq!(bench.refused("human", RetireAgent { id: agent("coder-9") }), Code::Transition);
-    // Registered again, its incarnation grows; an old token stays invalid.
+    // A repeated registration raises the incarnation; an old token stays invalid.
     assert_eq!(bench.ok("human", registration("coder-9", &["coder"], "third"))["incarnation"], 3);
     assert!(bench.board.identify(&shows("coder-9", "second")).is_err());
     assert_eq!(bench.board.identify(&Credentials::Human), Ok(Actor::Human));
@@ -191,7 +191,7 @@ fn process_below_a_runner_is_its_agent() {
         }
     }
     assert_eq!(bench.board.identify(&marked(Mark::of(&process(40)), Credentials::Human)), Ok(coder));
-    // On a board that was made below the same mark, as by a test, it is free; a person always is.
+    // On a board that was made below the same mark, as by a test, the caller counts as unmarked; a person always does.
     bench.board.rest.made_below = Some(mark);
     assert_eq!(bench.board.identify(&marked(mark, Credentials::Human)), Ok(Actor::Human));
     assert_eq!(bench.board.identify(&under(&[90, 1], Credentials::Human)), Ok(Actor::Human));

@@ -64,7 +64,7 @@ fn person_counts_as_one_reviewer() {
 
 #[test]
 fn changed_quorum_counts_from_next_approval() {
-    // Lowered: nothing happens by itself, and the next one is enough.
+    // Lowered: nothing changes by itself, and the next approval is enough.
     let mut bench = handed_in();
     bench.ok("reviewer-1", bench.start_review("t"));
     bench.ok("reviewer-1", Approve { quorum: 3, ..bench.approve("t") });
@@ -74,7 +74,7 @@ fn changed_quorum_counts_from_next_approval() {
     bench.ok("reviewer-2", Approve { quorum: 1, ..bench.approve("t") });
     assert_eq!(bench.status("t"), Status::Approved);
     assert_eq!(names(bench.task("t")).len(), 2);
-    // Raised: it takes more.
+    // Raised: more approvals are needed.
     let mut bench = handed_in();
     approve(&mut bench, "reviewer-1");
     bench.ok("reviewer-2", bench.start_review("t"));
@@ -122,7 +122,7 @@ fn disagreeing_reviewers_block_for_the_planner() {
     assert_eq!(violations(&bench.board), []);
 }
 
-/// A critical issue by reviewer-2, and what was handed in after it.
+/// A critical issue by reviewer-2, and the submission after it.
 fn objected_to() -> Bench {
     let mut bench = handed_in();
     bench.ok("reviewer-2", bench.start_review("t"));
@@ -155,12 +155,12 @@ fn partial_approval_closes_no_unnamed_issue() {
     assert!(is_open(&bench, "i1"));
     bench.ok("reviewer-2", bench.start_review("t"));
     assert_eq!(bench.refused("reviewer-2", other_issue(&bench)), Code::FeedbackIncomplete);
-    // The last one does.
+    // The last approval closes it.
     let mut enough = bench.clone();
     enough.ok("reviewer-2", two(&enough));
     assert_eq!(enough.status("t"), Status::Approved);
     assert!(!is_open(&enough, "i1"));
-    // Unless the approval is voided.
+    // A voided approval does not.
     enough.ok("reviewer-1", VoidApproval { task: id("t"), branch_head: Some(commit(77)) });
     assert!(is_open(&enough, "i1"));
     assert_eq!(violations(&enough.board), []);

@@ -44,7 +44,7 @@ fn nothing_is_merged_before_the_turn_is_over() {
     assert_eq!(bench.refused("human", bench.begin_merge("t")), Code::RedTeam);
     bench.ok("red-1", bench.start_review("t"));
     let refusal = bench.refusal("reviewer-1", bench.begin_merge("t"));
-    assert!(refusal.message.contains("`red-1` is at it"), "{refusal}");
+    assert!(refusal.message.contains("`red-1` reviews it now"), "{refusal}");
     bench.ok("red-1", bench.clear("t"));
     assert_eq!(bench.status("t"), Status::Approved);
     assert!(bench.task("t").review_lease.is_none());
@@ -208,7 +208,7 @@ fn verdict_answers_every_checklist_item() {
     assert!(refusal.message.contains("1. no race?; 2. no secret in the log?"), "{refusal}");
     let mut reject = Reject { of_risk, ..bench.reject("t", REASONS[0]) };
     assert_eq!(bench.refused("reviewer-1", reject.clone()), Code::FeedbackIncomplete);
-    // A discussion needs none.
+    // A discussion needs no answers.
     bench.clone().ok("reviewer-1", bench.discuss("t"));
 
     approve.feedback.checklist = vec![answer(1, Answer::Yes, None), answer(2, Answer::No, None)];
@@ -264,7 +264,7 @@ fn a_handoff_to_another_role_and_back() {
     bench.hand_in("coder-1", "t");
     bench.register("tester-1", &["test_engineer", "code_reviewer"]);
     assert_eq!(bench.refused("tester-1", bench.start_review("t")), Code::Tier0SelfApproval);
-    // Without a role it stays with the one it has.
+    // Without a role, the task keeps its role.
     let mut other = Bench::with_tasks(&["t"]);
     other.claim("coder-1", "t");
     other.ok("coder-1", other.hand_off("t"));

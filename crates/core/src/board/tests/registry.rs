@@ -30,7 +30,7 @@ fn register(bench: &mut Bench, roles: &[&str], grants: Grants) {
     );
 }
 
-/// To a person, who may always be written to.
+/// A message to a person, which every agent may send.
 fn message() -> SendMessage {
     SendMessage {
         message: Draft {
@@ -48,7 +48,7 @@ fn message() -> SendMessage {
     }
 }
 
-/// The best chance an agent of this role has to do it: everything else is as it should be.
+/// A scene in which an agent of this role may do the operation, if its role allows it.
 fn best_chance(operation: Operation, name: &str) -> (Bench, Transition) {
     let mut bench = Bench::with_tasks(&["t"]);
     register(&mut bench, &[name], Grants::default());
@@ -122,7 +122,7 @@ fn of_the_registry(refusal: &Refusal) -> bool {
     refusal.code == Code::Role && refusal.message.starts_with("the role registry (liza.yaml, roles.")
 }
 
-/// What `liza roles` prints of the rules is what the rules do; and what the registry denies is denied by the same function.
+/// `liza roles` prints what the rules do; and one function refuses what the registry denies.
 #[test]
 fn every_cell_of_the_role_matrix_holds() {
     for name in BUILT_IN_ROLES.into_iter().chain(["technical_writer"]) {
@@ -131,7 +131,7 @@ fn every_cell_of_the_role_matrix_holds() {
             let allowed = match bench.attempt(bench.actor(ACTOR), what.clone(), None) {
                 Ok(_) => true,
                 Err(refusal) => {
-                    // A reviewer had its turn on the approved task: no rule breach, and still refused.
+                    // The reviewer has already reviewed the approved task: no rule breach, but still refused.
                     let had_its_turn = (name, operation) == ("code_reviewer", Operation::Attack)
                         && refusal.code == Code::Transition;
                     assert!(
@@ -150,7 +150,7 @@ fn every_cell_of_the_role_matrix_holds() {
             }
             let (mut bench, what) = best_chance(operation, name);
             let denied = Grants { denied: vec![operation], ..Grants::default() };
-            // The same incarnation: what it holds stays its own.
+            // The same incarnation: it still holds its task.
             bench.board.rest.agents.get_mut(&agent(ACTOR)).expect("registered").grants = denied;
             let refusal = bench.refusal(ACTOR, what);
             assert!(of_the_registry(&refusal), "{name}: {}: {}", operation.as_str(), refusal.message);
@@ -182,7 +182,7 @@ fn denied_agent_may_give_its_task_back() {
     let everything = Grants { denied: Operation::ALL.to_vec(), ..Grants::default() };
     let handing_off = |bench: &Bench| Transition::from(bench.hand_off("t"));
     let releasing = |bench: &Bench| Transition::from(bench.release("t"));
-    // What was halted, crashed or reached its limits again and again is blocked by its own runner.
+    // The runner of an agent that was halted, crashed or reached its limits repeatedly blocks the task.
     let blocking = |bench: &Bench| Transition::from(bench.block("t"));
     for giving_back in [handing_off, releasing, blocking] {
         let mut bench = Bench::with_tasks(&["t"]);
@@ -304,8 +304,8 @@ fn paths_outside_the_role_are_refused() {
     bench.ok(ACTOR, bench.submit("t"));
 }
 
-/// Each agent answers only for its own changes: it may build on others' changes outside its paths, and a handoff to an
-/// agent without limits does not hide changes that were out of bounds.
+/// Each agent is responsible only for its own changes: it may build on others' changes outside its paths, and a handoff
+/// to an agent without limits does not hide changes that were out of bounds.
 #[test]
 fn each_agent_is_judged_by_its_own_changes() {
     let touched = |who: &str, files: &[String]| Touched { agent: agent(who), files: files.to_vec() };

@@ -1,4 +1,4 @@
-//! Commands that are repeated: the first answer again, or a refusal.
+//! Repeated commands get the first answer again, or a refusal.
 
 use crate::board::apply::Applied;
 use crate::board::refusal::Code;
@@ -21,7 +21,7 @@ fn a_repeated_request_gets_the_first_answer() {
     let other = request("r1", "other digest");
     let refusal = bench.attempt(bench.actor("human"), note.clone(), Some(&other)).expect_err("reused");
     assert_eq!(refusal.code, Code::RequestReused);
-    // Another actor's ids are its own.
+    // Another actor has its own request ids.
     let theirs = bench.attempt(bench.actor("coder-1"), note, Some(&other)).expect("accepted");
     assert!(matches!(theirs, Applied::Changed(_)));
 }
@@ -64,7 +64,7 @@ fn a_claim_is_answered_once_its_worktree_is_there() {
     let mut bench = Bench::with_tasks(&["t"]);
     let begin = BeginClaim { request: Some(request("r1", "claim t")), ..bench.begin("t") };
     bench.ok("coder-1", begin.clone());
-    // Half done: the command resumes it; the board says that it is under way.
+    // The command was interrupted: a repetition resumes it, and the board shows it as in progress.
     assert_eq!(bench.refused("coder-1", begin.clone()), Code::IntentOpen);
     let answer = bench.ok("coder-1", bench.finish("t"));
     let again = bench.attempt(bench.actor("coder-1"), begin.clone(), None).expect("known");
@@ -91,7 +91,7 @@ fn merge_answer_goes_to_its_first_requester() {
         bench.approved("coder-1", "t");
         let begin = BeginMerge { request: Some(request("m1", "merge t")), ..bench.begin_merge("t") };
         bench.ok("reviewer-1", begin.clone());
-        // Its process died; a person's command carries it to the end.
+        // The process died; a person's command finishes the merge.
         let answer = if fails {
             bench.ok("human", bench.fail_merge("t", MergeFailure::RedGate))
         } else {

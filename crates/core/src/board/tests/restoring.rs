@@ -37,7 +37,7 @@ fn restore_works_between_all_states() {
             assert!(!matches!(after.status, Status::Merged | Status::Working), "{then} on {now}");
             assert!(after.lease.is_none() && after.review_lease.is_none(), "{then} on {now}");
             assert!(after.epoch > before.epoch || before.epoch == 0, "{then} on {now}: fenced");
-            // Facts are those of now.
+            // Facts are the current ones.
             let (was, is) = (before.body(), after.body());
             assert_eq!((&was.attempts, &was.reviews), (&is.attempts, &is.reviews));
             // An approval stays only where it is needed.
@@ -118,10 +118,10 @@ fn restore_refuses_invalid_requests() {
     for by in ["planner-1", "coder-1", "reviewer-1", "overseer-1"] {
         assert_eq!(bench.refused(by, restore.clone()), Code::HumanOnly, "{by}");
     }
-    // Worked out on a board that is no longer the present one.
+    // The restore was computed for an older revision.
     bench.ok("human", bench.note("meanwhile"));
     assert_eq!(bench.refused("human", restore), Code::IntentGone);
-    // Git work is under way.
+    // Git work is in progress.
     bench.ok("coder-1", bench.begin("t2"));
     assert_eq!(bench.refused("human", back(&bench, &then)), Code::IntentOpen);
     bench.ok("human", bench.cancel("t2"));

@@ -1,4 +1,4 @@
-//! Tasks that deliver a result instead of a commit: how they end, who decides, and a walk through everything that can happen.
+//! Tasks that deliver a result instead of a commit: how they end, who decides, and a walk through all events.
 
 use crate::board::result::ResultStatus;
 use crate::board::rules::*;
@@ -106,7 +106,7 @@ fn complete_probe_ends_merged_with_nothing_merged() {
     assert!(task.status == Status::Merged && merge.nothing && merge.commit.is_none());
     assert_eq!(task.result.as_ref().map(|result| result.digest.as_str()), Some(DIGEST));
     assert!(task.owns.is_empty() && task.review_commit.is_none() && task.body().approval.is_none());
-    // What depends on it may start.
+    // A dependent task may start.
     bench.claim("coder-1", "after");
 }
 
@@ -122,7 +122,7 @@ fn blocked_and_partial_results_end_the_claim() {
     assert_eq!((answer["status"].as_str(), answer["attempt"].as_u64()), (Some("BLOCKED"), Some(2)));
     let reason = bench.task("probe").body().blocked_reason.clone().unwrap_or_default();
     assert!(reason.contains("attempt 2: partial result"), "{reason}");
-    // An answer is worth another try.
+    // An answer allows another try.
     bench.ok("planner-1", bench.unblock("probe"));
     bench.claim("operator-2", "probe");
     bench.ok("operator-2", submit(&bench, "probe", ResultStatus::Blocked));
@@ -176,7 +176,7 @@ fn plan_is_accepted_by_others_than_its_author() {
         bench.ok(by, accept("plan"));
         assert_eq!(bench.status("plan"), Status::Merged, "{by}");
     }
-    // The tasks of the plan come in the same commit, or nothing does.
+    // The tasks of the plan are added in the same commit, or not at all.
     let mut wrong = accept("plan");
     wrong.tasks = vec![report("w-probe", "coder", SliceKind::Probe)];
     wrong.specs_found = vec![id("w-probe")];
@@ -219,7 +219,7 @@ fn slices_that_fit_no_role_are_not_planned() {
     ] {
         assert_eq!(bench.refused("human", plan_of(vec![task])), code);
     }
-    // What is on record from before is judged as it was then.
+    // Older records are judged by the rules of their time.
     let former = NewTask { role: role("test_engineer"), timebox_minutes: Some(13), ..new_task("x", "x/") };
     bench.ok("human", AddTasks { slices: false, ..plan_of(vec![former]) });
 }
@@ -264,7 +264,7 @@ fn every_walk_of_a_report_keeps_the_invariants() {
             let late = matches!(&what, Transition::SubmitResult(result) if result.epoch == Some(0));
             let before = bench.status(name);
             let actor = bench.actor(by);
-            // The bench itself checks every invariant after each change.
+            // The bench checks every invariant after each change.
             let done = bench.attempt(actor, what.clone(), None).is_ok();
             refused += u32::from(!done);
             assert!(!(late && done), "a late result got through");

@@ -24,17 +24,17 @@ fn implementer_cannot_judge_own_task() {
     assert_eq!(bench.refused("both-1", bench.start_review("t")), Code::Tier0SelfApproval);
     assert_eq!(bench.refused("both-1", bench.approve("t")), Code::Tier0SelfApproval);
     assert_eq!(bench.refused("both-1", bench.reject("t", REASONS[0])), Code::Tier0SelfApproval);
-    // Nor after an earlier attempt that another agent finished.
+    // An earlier attempt counts too, even if another agent finished the task.
     bench.claim("both-1", "u");
     bench.ok("both-1", bench.hand_off("u"));
     bench.hand_in("coder-1", "u");
     assert_eq!(bench.refused("both-1", bench.start_review("u")), Code::Tier0SelfApproval);
-    // However its id is written where the work is recorded.
+    // The spelling of the id does not matter.
     let (head, _) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
     head.implementers = vec![agent("Both-1")];
     assert_eq!(bench.refused("both-1", bench.start_review("t")), Code::Tier0SelfApproval);
     assert_eq!(bench.refused("both-1", bench.approve("t")), Code::Tier0SelfApproval);
-    // The rule holds for a person, too.
+    // The rule applies to a person too.
     let mut person = Bench::with_tasks(&["t"]);
     person.hand_in("human", "t");
     assert_eq!(person.refused("human", person.start_review("t")), Code::Tier0SelfApproval);
@@ -65,7 +65,7 @@ fn review_lease_is_exclusive_until_expiry() {
     bench.ok("reviewer-1", RenewReview { task: id("t") });
     assert_eq!(bench.refused("reviewer-2", RenewReview { task: id("t") }), Code::LeaseLost);
     bench.tick(LEASE);
-    // Expired, not taken: its holder may still go on.
+    // The lease has expired but no reviewer has claimed the review: its holder may continue.
     let mut late = bench.clone();
     late.ok("reviewer-1", late.approve("t"));
     bench.ok("reviewer-2", bench.start_review("t"));
@@ -189,7 +189,7 @@ fn from_round_two_earlier_issues_are_answered() {
     let refusal = bench.refusal("reviewer-1", silent);
     assert_eq!(refusal.code, Code::FeedbackIncomplete);
     assert!(refusal.message.contains("i1"));
-    // An issue that is still open is reason enough; no new one is needed.
+    // An issue that is still open is enough; no new one is needed.
     let mut still = bench.reject("t", REASONS[1]);
     still.feedback.issues.clear();
     still.feedback.prior = vec![prior("i1", IssueStatus::Open)];
@@ -219,7 +219,7 @@ fn third_rejection_in_a_row_blocks_the_task() {
     }
     let mut third = bench.clone();
     assert_eq!(third.rejected("coder-1", "t", REASONS[2])["status"], "BLOCKED");
-    // Of one agent: another begins at none, while all of them count towards the cycles.
+    // The count of rejections is per agent: another agent begins at 0, while all rejections count as cycles.
     bench.tick(LEASE);
     for reason in &REASONS[2..4] {
         assert_eq!(bench.rejected("coder-2", "t", reason)["status"], "REJECTED");

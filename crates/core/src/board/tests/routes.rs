@@ -72,7 +72,7 @@ fn multi(mode: RunMode) -> Bench {
     bench
 }
 
-/// An auditor claims it and hands in a complete result.
+/// An auditor claims the task and submits a complete result.
 fn end_report(bench: &mut Bench, name: &str) {
     bench.register("auditor-1", &["auditor"]);
     bench.claim("auditor-1", name);
@@ -95,7 +95,7 @@ fn route_is_computed_from_its_estimate() {
     assert_eq!(bench.refused("planner-1", route(None, RunMode::Mixed)), Code::HumanOnly);
     let wrong = RecordRoute { ssot_id: "scenario-1".to_owned(), ..route(None, RunMode::Mixed) };
     assert_eq!(bench.refused("human", wrong), Code::Value);
-    // The task of a single job comes with it, and with nothing else.
+    // The task of a single job is added with its route, and no other task.
     let job = plan_of(vec![new_task("job", "src/")]);
     let high = RecordRoute { risk: Some(Risk::High), job: Some(job.clone()), ..route(None, RunMode::Mixed) };
     bench.ok("human", high);
@@ -116,7 +116,7 @@ fn multi_plan_needs_streams_of_disjoint_paths() {
     let mut look = new_task("look", "t/");
     (look.kind, look.role, look.scope) = (Kind::Report, Role::operator(), Default::default());
     assert_eq!(bench.refused("planner-1", plan_of(vec![look.clone()])), Code::StreamsNeeded);
-    // A person may look at something all the same.
+    // A person may still add a report task.
     bench.ok("human", plan_of(vec![look]));
     let overlapping = vec![stream("a", &["src/"]), stream("b", &["src/b.rs"])];
     assert_eq!(bench.refused("planner-1", plan_with(overlapping)), Code::PathsOverlap);
@@ -148,7 +148,7 @@ fn slice_joins_after_its_plan_and_inside_its_stream() {
     bench.board.rest.workstreams[0].accepted = Some(bench.now.wall);
     assert_eq!(bench.refused("planner-1", plan_of(vec![slice("s", "b/x.rs", "a")])), Code::Scope);
     bench.ok("planner-1", plan_of(vec![slice("s", "a/x.rs", "a"), slice("u", "a/y.rs", "a")]));
-    // Collapsed, it gives up what is not begun, and takes reports only.
+    // A collapsed workstream abandons unclaimed tasks and takes only reports.
     bench.claim("coder-1", "s");
     let collapse =
         CollapseStream { stream: stream_id("A"), reason: "it hangs together".to_owned(), unbegun: true };

@@ -1,4 +1,4 @@
-//! The table in specs/architecture/state-machine.md says what the rules do, no more and no less.
+//! The table in specs/architecture/state-machine.md agrees with the rules exactly.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::matrix::{ACTORS, VERBS, in_state, transition};
 
 const TEXT: &str = include_str!("../../../../../specs/architecture/state-machine.md");
 
-/// Verb and state → the states it may lead to, as the table has it.
+/// For each verb and state, the states that the table allows afterwards.
 fn table() -> BTreeMap<(String, String), BTreeSet<String>> {
     let begin = TEXT.find("<!-- transitions:begin -->").expect("the table begins");
     let end = TEXT.find("<!-- transitions:end -->").expect("the table ends");
@@ -22,7 +22,7 @@ fn table() -> BTreeMap<(String, String), BTreeSet<String>> {
     table
 }
 
-/// The command that a verb of the matrix is.
+/// The command for a verb of the matrix.
 fn command(verb: &str) -> String {
     match verb {
         "approve" | "reject" | "discuss" => format!("review {verb}"),
@@ -50,14 +50,14 @@ fn rules_match_the_documented_transitions() {
                 let key = (command(verb), from.as_str().to_owned());
                 let to = bench.status("t").as_str().to_owned();
                 let documented = table.get(&key);
-                // A merge only begins here; where it leads is shown by the tests of merging.
+                // A merge only begins here; the tests of merging show where it leads.
                 let known = documented.is_some_and(|states| verb == "merge" || states.contains(&to));
                 assert!(known, "{actor} may {verb} from {from} to {to}, which the table does not say");
                 made.insert(key);
             }
         }
     }
-    // What needs more of a scene than one state: a lease that ran out, a reservation, the red team's turn.
+    // Cases that need more than one state: an expired lease, a reservation, the red team's turn.
     let elsewhere = [
         ("task claim", "WORKING"),
         ("task release", "IDLE"),

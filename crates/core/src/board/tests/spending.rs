@@ -1,4 +1,4 @@
-//! Caps and sprints: what is refused, what is counted, what is kept.
+//! Caps and sprints: what is refused, counted and kept.
 
 use crate::board::caps::{Cap, Caps};
 use crate::board::refusal::Code;
@@ -46,7 +46,7 @@ fn used_cap_refuses_claims_and_names_setting() {
     assert_eq!(refusal.details["setting"], "spend.task.tokens");
     assert!(refusal.message.contains("100 of 100 tokens"), "{refusal}");
     assert!(refusal.hint.unwrap_or_default().contains("spend.task.tokens"));
-    // One token more, another task, or a person: nothing in the way.
+    // A higher cap, another task, or a person: not refused.
     let raised = Caps { task: tokens(101), ..Caps::default() };
     bench.ok("coder-1", BeginClaim { caps: raised, ..bench.begin("a") });
     bench.ok("coder-2", BeginClaim { caps, ..bench.begin("b") });

@@ -1,11 +1,11 @@
-//! One alert, and the report of all alerts of one look at the board.
+//! One alert, and the report of all alerts at one moment.
 
 use std::fmt::Display;
 
 use crate::policy::prelude::*;
 
 words! {
-    /// What an alert is about; the names are part of the interface (specs/protocols/watch.md).
+    /// The kind of an alert; the names are part of the interface (specs/protocols/watch.md).
     pub enum Kind {
         InvalidBoard = "invalid_board",
         RolledBack = "rolled_back",
@@ -32,13 +32,13 @@ words! {
         Stalled = "stalled",
         BreakerOpen = "breaker_open",
         Overseer = "overseer",
-        /// Reported by `liza run`, whose team has a person.
+        /// Reported by `liza run` when an agent asks for a person.
         PersonWanted = "person_wanted",
     }
 }
 
 impl Kind {
-    /// Whether liza needs the board to judge it.
+    /// Whether liza needs the board to decide about the alert.
     pub fn needs_board(self) -> bool {
         !matches!(self, Self::InvalidBoard | Self::SwitchSet | Self::CheckpointStale | Self::DiskLow)
     }
@@ -61,16 +61,17 @@ pub struct Alert {
     pub severity: Severity,
     /// A task, agent, role, record or branch.
     pub subject: String,
-    /// Names this occurrence: the same one is reported once, and the next one has another key or comes after a time without.
+    /// Identifies this occurrence: it is reported once; the next one has another key, or comes after a time without the
+    /// alert.
     pub key: String,
-    /// What is the matter. May hold text of agents, so it is data wherever it goes.
+    /// The problem. The text may contain words of agents, so it is data wherever it is shown.
     pub text: String,
     /// The next thing to type.
     pub hint: String,
 }
 
 impl Alert {
-    /// `occurrence` distinguishes this time from the next.
+    /// `occurrence` distinguishes this occurrence from the next one.
     pub fn new(
         kind: Kind,
         subject: impl Display,
@@ -95,21 +96,21 @@ impl Alert {
     }
 }
 
-/// One line without blanks at its ends, since keys are remembered one a line.
+/// One line without blanks at its ends, because the memory holds one key per line.
 pub fn key(kind: Kind, subject: impl Display, occurrence: impl Display) -> String {
     let text = format!("{kind}:{subject}:{occurrence}");
     text.chars().map(|c| if c.is_control() || c.is_whitespace() { '_' } else { c }).collect()
 }
 
-/// The result of one look at the board.
+/// The alerts of one check of the board.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     pub alerts: Vec<Alert>,
-    /// Keys that are neither reported nor forgotten: the matter is better, and not yet well.
+    /// Keys that are neither reported nor forgotten: the problem is smaller, but not gone.
     pub lingering: BTreeSet<String>,
-    /// In how many seconds something can become due although nothing changes.
+    /// The seconds until an alert can become due although nothing changes.
     pub due_in: Option<u64>,
-    /// The board could not be read: what was reported of it is taken to hold still.
+    /// The board could not be read: alerts that were reported before stay as they are.
     pub blind: bool,
 }
 
@@ -118,15 +119,15 @@ impl Report {
         self.alerts.push(alert);
     }
 
-    /// The age, if it has reached `limit` and is reported; before that, asks for another look at that time.
-    pub fn due(&mut self, age: u64, limit: u64) -> Option<u64> {
+    /// The age, if it has reached `limit`; before that, asks for another check at that time.
+    pub fn once_reached(&mut self, age: u64, limit: u64) -> Option<u64> {
         if age < limit {
             self.look_again_in(limit - age);
         }
         (age >= limit).then_some(age)
     }
 
-    /// Asks to be looked at again then.
+    /// Asks for another check in so many seconds.
     pub fn look_again_in(&mut self, seconds: u64) {
         let seconds = seconds.max(1);
         self.due_in = Some(self.due_in.map_or(seconds, |due| due.min(seconds)));

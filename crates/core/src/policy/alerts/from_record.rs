@@ -1,4 +1,4 @@
-//! Alerts from what the breaker and the overseer have put on record.
+//! Alerts from records of the breaker and the overseer.
 
 use super::alert::*;
 use crate::policy::prelude::*;
@@ -24,14 +24,14 @@ impl From<Gravity> for Severity {
 impl From<&Trip> for Alert {
     fn from(trip: &Trip) -> Self {
         let Trip { id, time, pattern, .. } = trip;
-        let text = format!("{}: {}", pattern.as_str(), said(&trip.summary));
+        let text = format!("{}: {}", pattern.as_str(), clipped_line(&trip.summary));
         let hint = format!("`liza breaker status`; when it is settled: `liza breaker resolve {id} --note …`");
         Self::new(Kind::BreakerOpen, id, time, text, hint).severity(trip.response.into())
     }
 }
 
 impl Alert {
-    /// Of a question this is the question itself, in the words it was asked with.
+    /// For a question, the alert is the question in its own words.
     pub fn of_intervention(one: &Intervention, question: &str) -> Self {
         let agent = &one.agent;
         let (text, hint) = match one.action {
@@ -40,7 +40,7 @@ impl Alert {
             }
             Action::Nudge | Action::Halt => {
                 let on = one.task_id.as_ref().map_or(String::new(), |task| format!(" on {task}"));
-                let woken = "what it was woken for is not planned until something new wakes it";
+                let woken = "the planner starts again only for a new event; the event before is not planned";
                 let note = "`liza note TEXT` tells the planner what to do";
                 (
                     format!("{agent}{on} was halted ({}); {woken}", one.behaviour.as_str()),

@@ -1,4 +1,4 @@
-//! Which occurrences have been reported. Disposable: without it, the watcher reports some things twice.
+//! The memory of reported alerts. Disposable: without it, the watcher reports some alerts twice.
 
 use super::alert::*;
 use crate::policy::prelude::*;
@@ -13,7 +13,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Reads what [`Memory::text`] wrote. Whatever else stands there is passed over.
+    /// Reads the text of [`Memory::text`] and skips other lines.
     pub fn parse(text: &str) -> Self {
         Self {
             reported: text.lines().filter(|line| kind_of(line).is_some()).map(str::to_owned).collect(),
@@ -26,8 +26,8 @@ impl Memory {
         self.reported.iter().fold(halted, |text, key| text + key + "\n")
     }
 
-    /// The alerts that have not been reported yet, remembered as reported. What no longer holds is forgotten, so that it is
-    /// reported when it comes again.
+    /// The alerts that were not reported yet; they now count as reported. Ended alerts are forgotten, so that their
+    /// next occurrence is reported.
     pub fn news(&mut self, report: &Report) -> Vec<Alert> {
         let holds: BTreeSet<&str> = report.alerts.iter().map(|alert| alert.key.as_str()).collect();
         self.reported.retain(|key| {
@@ -41,7 +41,7 @@ impl Memory {
         self.reported.iter().any(|key| kind_of(key) == Some(kind))
     }
 
-    /// Notes that all agents are halted now; to the minute, so that the file is not written all the time.
+    /// Records that all agents are halted now; to the minute, so that the file is rarely written.
     pub fn note_halt(&mut self, now: Wall) {
         if self.halted.is_none_or(|at| !(0..60).contains(&now.since(at))) {
             self.halted = Some(now);

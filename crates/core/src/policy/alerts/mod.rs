@@ -19,7 +19,7 @@ mod tasks;
 mod tests;
 mod whole;
 
-pub(super) use limits::said;
+pub(super) use limits::clipped_line;
 
 pub use alert::{Alert, Kind, Report, Severity};
 pub use memory::Memory;

@@ -5,16 +5,16 @@ use crate::board::SwitchKind;
 use crate::policy::prelude::*;
 use crate::text::bytes;
 
-/// What was found around the board at one moment.
+/// The facts around the board at one moment.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outside {
     pub switches: Vec<SwitchMark>,
     pub room: Option<Room>,
-    /// The integration branch, if it is not where liza left it.
+    /// The integration branch, if another program moved it.
     pub moved: Option<Moved>,
     /// The text about a board that was replaced by an older copy.
     pub rolled_back: Option<String>,
-    /// What work may cost.
+    /// The spending limits.
     pub caps: crate::board::caps::Caps,
 }
 
@@ -23,7 +23,7 @@ pub struct SwitchMark {
     pub kind: SwitchKind,
     pub subject: Option<String>,
     pub reason: String,
-    /// Tells the file from another of its name, before or after it.
+    /// Distinguishes the file from an earlier or later one of its name.
     pub identity: String,
     pub since: Wall,
 }
@@ -37,7 +37,7 @@ impl SwitchMark {
     }
 }
 
-/// Free bytes, and how many there should be.
+/// Free bytes, and how many are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     pub free: u64,
@@ -49,7 +49,7 @@ impl Room {
         self.free < self.wanted
     }
 
-    /// Enough again, with a gap to what is low, so that a disk at its limit is not reported all the time.
+    /// Whether there is enough space again, with a margin, so that a disk near its limit is not reported repeatedly.
     pub fn is_enough(self) -> bool {
         let (part, of) = ROOM_AGAIN;
         self.free / part >= self.wanted / of && !self.is_low()
@@ -59,9 +59,9 @@ impl Room {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
     pub branch: String,
-    /// Where it is now, if anywhere.
+    /// Its current commit, if it has one.
     pub to: String,
-    pub told: String,
+    pub description: String,
     pub remedy: String,
 }
 
@@ -73,9 +73,12 @@ pub struct Problem {
 
 pub fn switch_set(outside: &Outside, _: &Stamp, report: &mut Report) {
     for switch in &outside.switches {
-        let whom = switch.subject.as_deref().map_or("all agents".to_owned(), said);
-        let reason =
-            if switch.reason.is_empty() { String::new() } else { format!(": {}", said(&switch.reason)) };
+        let whom = switch.subject.as_deref().map_or("all agents".to_owned(), clipped_line);
+        let reason = if switch.reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", clipped_line(&switch.reason))
+        };
         let text = format!("{} is set for {whom}{reason}", switch.kind.as_str());
         let hint = "`liza resume` ends it";
         report.tell(Alert::new(Kind::SwitchSet, switch.name(), &switch.identity, text, hint).info());
@@ -108,17 +111,18 @@ pub fn disk_low(outside: &Outside, _: &Stamp, report: &mut Report) {
     let Some(room) = outside.room else { return };
     if room.is_low() {
         let (free, wanted) = (bytes(room.free), bytes(room.wanted));
-        let text = format!("only {free} are free where the board is; below {wanted} nothing new is begun");
-        let hint = "`liza gc --dry-run` says what can be collected";
+        let text =
+            format!("only {free} are free on the board's disk; below {wanted} liza starts no new work");
+        let hint = "`liza gc --dry-run` lists what can be removed";
         report.tell(Alert::new(Kind::DiskLow, "disk", "", text, hint).critical());
     } else if !room.is_enough() {
         report.lingering.insert(key(Kind::DiskLow, "disk", ""));
     }
 }
 
-/// Reported again when the damage is another: the key is what is wrong, not when.
+/// Reported again for another damage: the key is the damage, not the time.
 pub fn invalid_board(problem: &Problem, report: &mut Report) {
     let digest = blake3::hash(problem.message.as_bytes()).to_hex();
-    let text = format!("the board cannot be trusted: {}", said(&problem.message));
+    let text = format!("the board cannot be trusted: {}", clipped_line(&problem.message));
     report.tell(Alert::new(Kind::InvalidBoard, "board", &digest[..16], text, &problem.hint).critical());
 }

@@ -7,22 +7,22 @@ use super::{alert::*, limits::*, situation::Situation};
 use crate::board::task::Kind as TaskKind;
 use crate::policy::prelude::*;
 
-/// What one reviewer's verdicts on the board come to; archived tasks have taken theirs along.
+/// One reviewer's verdicts on the board, without those on archived tasks.
 #[derive(Debug, Default)]
 struct Tally {
     verdicts: u64,
     approvals: u64,
-    /// Approvals of changes in which there was something to find.
+    /// Approvals of larger changes.
     weighty: u64,
     issues: u64,
-    /// From taking the review to the verdict.
+    /// The time from the claim of a review to its verdict.
     seconds: Vec<u64>,
 }
 
 pub fn rubber_stamp(s: &Situation, report: &mut Report) {
     let mut tallies: BTreeMap<&AgentId, Tally> = BTreeMap::new();
     for task in &s.board.tasks {
-        // The red team has its own way of looking, and seldom finds anything.
+        // The red team reviews in another way, and seldom finds anything.
         for review in task.body().reviews.iter().filter(|review| !review.red_team) {
             tallies.entry(&review.reviewer).or_default().add(task, review);
         }
@@ -32,7 +32,7 @@ pub fn rubber_stamp(s: &Situation, report: &mut Report) {
         if signs.len() < 2 {
             continue;
         }
-        let text = format!("{reviewer} seems to approve without looking: {}", signs.join("; "));
+        let text = format!("{reviewer} seems to approve without reading: {}", signs.join("; "));
         let hint = format!(
             "read what it approved last (`liza log -n 20`, `liza review show TASK`); `review.quorum` in liza.yaml asks for a second reviewer, `liza agent retire {reviewer}` ends this one"
         );
@@ -58,7 +58,7 @@ impl Tally {
             signs.push(format!("{approvals} of {verdicts} verdicts are approvals"));
         }
         if weighty >= STAMP_APPROVALS && self.issues == 0 {
-            signs.push(format!("no issue raised in {weighty} approvals of changes that are no trifle"));
+            signs.push(format!("no issue raised in {weighty} approvals of larger changes"));
         }
         self.seconds.sort_unstable();
         let median = self.seconds.get(self.seconds.len() / 2).copied().unwrap_or(u64::MAX);
@@ -70,7 +70,7 @@ impl Tally {
     }
 }
 
-/// Code brings its tests along, so it is never one word in one place; of other work a few files are.
+/// A code change includes tests, so it is never trivial; other changes count from a few files on.
 fn is_weighty(task: &Task) -> bool {
     let files = task.body().submission.as_ref().map_or(0, |submission| submission.files.len());
     task.kind == TaskKind::Code || files >= STAMP_FILES

@@ -1,10 +1,10 @@
-//! Every rule, and who asks them.
+//! All alert rules, and the functions that apply them.
 
 use super::outside::{Outside, Problem};
 use super::{alert::Report, outside, rubber_stamp, situation::Situation, stalled, tasks, whole};
 use crate::policy::prelude::*;
 
-/// Everything there is to tell of a board that can be read.
+/// All alerts for a readable board.
 pub fn of_board(situation: &Situation) -> Report {
     let mut report = Report::default();
     for rule in OF_OUTSIDE {
@@ -29,7 +29,7 @@ pub fn of_damage(problem: &Problem, outside: &Outside, now: &Stamp) -> Report {
 type OutsideRule = fn(&Outside, &Stamp, &mut Report);
 type BoardRule = fn(&Situation, &mut Report);
 
-/// What needs no board.
+/// The rules that need no board.
 const OF_OUTSIDE: [OutsideRule; 3] = [outside::switch_set, outside::checkpoint_stale, outside::disk_low];
 
 /// One function a kind.

@@ -1,4 +1,4 @@
-//! What the alerts about a board are judged by, and the queries that several alerts use.
+//! The input of alerts about a board, and queries that several alerts use.
 
 use super::{limits::NAMED, outside::Outside};
 use crate::board::time::{Deadline, NANOS_PER_SECOND};
@@ -10,19 +10,19 @@ pub struct Situation<'a> {
     pub world: &'a World,
     pub now: &'a Stamp,
     pub outside: &'a Outside,
-    /// Standing still counts from here on: before, no agent could move, because all were halted or the machine was off.
+    /// Waiting counts from this time on: before it, all agents were halted or the machine was off.
     pub awake_since: Wall,
 }
 
 impl Situation<'_> {
-    /// A switch keeps this task or this agent from going on, and `resume` gives the time back.
+    /// Whether a switch stops this task or this agent; `resume` gives the time back.
     pub fn is_halted(&self, task: &Task, agent: Option<&AgentId>) -> bool {
         let names = [Some(task.id.as_str()), agent.map(AgentId::as_str)];
         let meant = |subject: &String| names.iter().flatten().any(|name| subject.eq_ignore_ascii_case(name));
         self.world.switches.set.iter().any(|switch| switch.subject.as_ref().is_none_or(meant))
     }
 
-    /// An agent or liza works on it: a lease that holds, or git work under way.
+    /// Whether an agent or liza works on the task: an unexpired lease, or git work in progress.
     pub fn is_in_flight(&self, task: &Task) -> bool {
         let lease = match task.status {
             Status::Working => task.lease.as_ref(),
@@ -41,7 +41,7 @@ impl Situation<'_> {
     /// Seconds by which a deadline is over (`Ok`), or until it is (`Err`).
     pub fn over_by(&self, deadline: &Deadline) -> Result<u64, u64> {
         if deadline.boot != self.now.boot {
-            // Set before this boot: it has been over since the machine came up, which is where its clock began.
+            // The deadline was set before this boot: it has been over since the boot, where the clock began.
             return Ok(self.now.monotonic / NANOS_PER_SECOND);
         }
         match self.now.monotonic.checked_sub(deadline.monotonic) {
@@ -56,7 +56,7 @@ pub fn last_moved(task: &Task) -> Wall {
     body.history.last().map_or(body.created_at, |entry| entry.time)
 }
 
-/// How often a task has come into the state it is in: history only grows, so the place of the entry is a name for it.
+/// Identifies the current status period of a task: the history only grows, so the index of its entry is unique.
 pub fn entered(task: &Task) -> usize {
     task.body().history.iter().rposition(|entry| entry.to == Some(task.status)).unwrap_or(0)
 }

@@ -12,20 +12,20 @@ enum Cause {
     Unstaffed(Role),
     /// Every agent that could claim it is refused.
     Refused(TaskId),
-    /// By the paths of a task on which no agent works.
+    /// The paths are held by a task on which no agent works.
     HeldByTask(TaskId),
-    /// By a reservation for an agent that does not come.
+    /// The task is reserved for an agent that does not claim it.
     HeldByAgent(AgentId),
-    /// For a task that will never be merged.
+    /// The task depends on one that will never be merged.
     WaitingForTask(TaskId),
-    /// For agents that could take it and do not.
+    /// Agents could claim the task and do not.
     WaitingForRole(Role),
 }
 
-/// Why no agent works on it, since when, and the words for it.
+/// The cause, since when, and the text for it.
 type Judged = (Cause, Wall, String);
 
-/// What has one cause in common.
+/// The tasks with one common cause.
 struct Group {
     tasks: Vec<String>,
     since: Wall,
@@ -92,19 +92,19 @@ fn alert_of(s: &Situation, cause: &Cause, group: &Group) -> Alert {
         Cause::WaitingForRole(role) => (
             role.to_string(),
             "waiting",
-            format!("ready for a {role}, and none takes it: {names}; {detail}"),
-            format!("see whether they run (`liza agent list`); `liza next --role {role}` takes it"),
+            format!("ready for a {role}, but no agent claims it: {names}; {detail}"),
+            format!("check whether agents run (`liza agent list`); `liza next --role {role}` claims it"),
         ),
     };
-    Alert::new(Kind::Stalled, &subject, why, format!("{why}: {text} (nothing moves for {age})"), hint)
+    Alert::new(Kind::Stalled, &subject, why, format!("{why}: {text} (no progress for {age})"), hint)
 }
 
-/// The board, prepared so that every task can be asked about without looking at all others each time.
+/// The board with indexes, so that each task is checked without scanning all others.
 struct View<'s, 'a> {
     s: &'s Situation<'a>,
     by_id: HashMap<&'a TaskId, &'a Task>,
     live: Vec<&'a Task>,
-    /// When each agent last did anything to a task.
+    /// The last action of each agent on a task.
     last_act: HashMap<&'a AgentId, Wall>,
 }
 
@@ -124,12 +124,12 @@ impl<'s, 'a> View<'s, 'a> {
         }
     }
 
-    /// Whether it has been so for long enough to be reported; otherwise when it will have been.
+    /// Whether the time is long enough to report; otherwise asks for another check then.
     fn is_long(&self, since: Wall, report: &mut Report) -> bool {
-        report.due(self.s.age(since.max(self.s.awake_since)), STALLED_SECONDS).is_some()
+        report.once_reached(self.s.age(since.max(self.s.awake_since)), STALLED_SECONDS).is_some()
     }
 
-    /// Nothing while it is as it should be.
+    /// None while the task progresses.
     fn judge(&self, task: &'a Task, report: &mut Report) -> Option<Judged> {
         let told_otherwise = matches!(task.status, Status::Draft | Status::Blocked);
         if task.status.is_terminal()
@@ -141,7 +141,7 @@ impl<'s, 'a> View<'s, 'a> {
             return None;
         }
         let dependencies = task.depends_on.iter().filter_map(|id| self.by_id.get(id));
-        // A lease that ended has an alert of its own; the task stands still only if no agent claims it after that.
+        // An expired lease has its own alert; the task is stalled only if no agent claims it after that.
         let leases = [&task.lease, &task.review_lease].into_iter().flatten().map(|lease| lease.expires.at);
         let since =
             dependencies.map(|other| last_moved(other)).chain(leases).fold(last_moved(task), Wall::max);
@@ -171,7 +171,7 @@ impl<'s, 'a> View<'s, 'a> {
         self.no_agent_comes(task, since, report)
     }
 
-    /// Why a dependency is never met, if it is not.
+    /// Why a dependency will never be met; none if it can be.
     fn never(&self, id: &TaskId) -> Option<String> {
         let status = match (self.by_id.get(id), self.s.world.archived.get(id)) {
             (Some(task), _) => task.status,
@@ -208,7 +208,7 @@ impl<'s, 'a> View<'s, 'a> {
         let mut free: Option<(Wall, &AgentId, Wall)> = None;
         for (id, agent) in able {
             if self.works(id) || self.s.is_halted(task, Some(id)) {
-                // It comes when it is done, or let go.
+                // The paths become free when that work ends.
                 return None;
             }
             let by = Actor::Agent { id: id.clone(), incarnation: agent.incarnation };
@@ -230,10 +230,10 @@ impl<'s, 'a> View<'s, 'a> {
             }
         }
         if let Some((idle, id, heard)) = free {
-            let detail = format!("{id} could (last heard of at {heard})");
+            let detail = format!("{id} could claim it (last active at {heard})");
             return self.is_long(idle, report).then_some((Cause::WaitingForRole(role), idle, detail));
         }
-        let refused = refusal.map(|refused| said(&refused.message)).unwrap_or_default();
+        let refused = refusal.map(|refused| clipped_line(&refused.message)).unwrap_or_default();
         Some((Cause::Refused(task.id.clone()), since, refused))
     }
 
@@ -251,7 +251,7 @@ impl<'s, 'a> View<'s, 'a> {
             return Some((name, (Cause::Unstaffed(role), began, String::new())));
         };
         let since = planners.iter().map(|(_, agent)| agent.registered_at).fold(began, Wall::max);
-        let detail = format!("{id} could (last heard of at {})", agent.heartbeat);
+        let detail = format!("{id} could claim it (last active at {})", agent.heartbeat);
         self.is_long(since, report).then_some((name, (Cause::WaitingForRole(role), since, detail)))
     }
 }

@@ -17,7 +17,7 @@ fn holder(task: &Task) -> &str {
     task.assigned_to.as_ref().map_or("no agent", AgentId::as_str)
 }
 
-/// A claim or a review whose holder let its time pass, left, or registered again (a new incarnation).
+/// A claim or a review whose holder let the lease expire, retired, or registered again (a new incarnation).
 pub fn lease_expired(s: &Situation, report: &mut Report) {
     for task in open(s) {
         let (what, lease) = match task.status {
@@ -33,7 +33,7 @@ pub fn lease_expired(s: &Situation, report: &mut Report) {
         let role = task.next_role();
         let (id, agent) = (&task.id, &lease.agent);
         let over = ago(i64::try_from(over).unwrap_or(i64::MAX)).replace("just now", "a moment");
-        let text = format!("the {what} {id} by {agent} has been over for {over}; any {role} may take it");
+        let text = format!("the {what} {id} by {agent} expired {over} ago; any {role} may claim it");
         let hint = format!(
             "`liza agent log {agent}` shows what {agent} does; if it is gone, `liza next --role {role}`"
         );
@@ -42,16 +42,16 @@ pub fn lease_expired(s: &Situation, report: &mut Report) {
     }
 }
 
-/// For how many seconds a lease has been over, if longer than the grace.
+/// How many seconds ago a lease expired, if longer than the grace.
 fn over_for(s: &Situation, lease: &Lease, report: &mut Report) -> Option<u64> {
     let grace = s.board.config().heartbeat_seconds.saturating_mul(LEASE_GRACE_HEARTBEATS);
     if lease_over(s.board, lease, s.now) && !lease.ran_out(s.now) {
-        // An agent that registered again has its grace to take the task up again; a retired one never will.
+        // An agent that registered again has its grace to claim the task again; a retired agent never will.
         let agent = s.board.agent(&lease.agent).filter(|agent| agent.is_active());
-        return report.due(agent.map_or(grace, |agent| s.age(agent.registered_at)), grace);
+        return report.once_reached(agent.map_or(grace, |agent| s.age(agent.registered_at)), grace);
     }
     match s.over_by(&lease.expires) {
-        Ok(over) => report.due(over, grace),
+        Ok(over) => report.once_reached(over, grace),
         Err(left) => {
             report.look_again_in(left.saturating_add(grace));
             None
@@ -62,20 +62,21 @@ fn over_for(s: &Situation, lease: &Lease, report: &mut Report) -> Option<u64> {
 pub fn blocked(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::Blocked).filter(|task| !task.hypothesis_exhausted()) {
         let (id, body) = (&task.id, task.body());
-        let questions: Vec<String> = body.blocked_questions.iter().map(|question| said(question)).collect();
-        let why = said(body.blocked_reason.as_deref().unwrap_or("no reason is given"));
+        let questions: Vec<String> =
+            body.blocked_questions.iter().map(|question| clipped_line(question)).collect();
+        let why = clipped_line(body.blocked_reason.as_deref().unwrap_or("no reason is given"));
         let text = format!("{id} is blocked: {why}; asked: {}", questions.join(" | "));
         let hint = format!("`liza task unblock {id} --answer …`");
         report.tell(Alert::new(Kind::Blocked, id, format!("{}:{}", task.epoch, entered(task)), text, hint));
     }
 }
 
-/// Rejected, and the agent it was reserved for does not take it up again.
+/// A rejected task whose reserved agent does not claim it again.
 pub fn orphaned_rejected(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::Rejected) {
         let owner = task.assigned_to.as_ref();
         if s.is_halted(task, owner) || s.board.intent_of(&task.id).is_some() {
-            // After the halt it is still the same occurrence.
+            // After the halt it is the same occurrence.
             report.lingering.insert(key(Kind::OrphanedRejected, &task.id, entered(task)));
             continue;
         }
@@ -88,24 +89,24 @@ pub fn orphaned_rejected(s: &Situation, report: &mut Report) {
             continue;
         }
         let whom = holder(task);
-        let why = if gone { "is gone" } else { "did not take it up again in time" };
+        let why = if gone { "is gone" } else { "did not claim it again in time" };
         let text = format!("{} was rejected and {whom} {why}; no agent works on the feedback", task.id);
         let hint = format!("any {} may take it: `liza next --role {}`", task.role, task.role);
         report.tell(Alert::new(Kind::OrphanedRejected, &task.id, entered(task), text, hint));
     }
 }
 
-/// One agent's work comes back again and again.
+/// One agent's work is rejected repeatedly.
 pub fn review_loop(s: &Situation, report: &mut Report) {
     for task in open(s).filter(|task| task.status != Status::Approved) {
         let rejections = task.review_cycles_current;
         if rejections < REVIEW_LOOP {
             continue;
         }
-        // Where this agent's row began, and how many times three it has come to.
+        // The first rejection of this agent's series, and how many times three it has reached.
         let row = task.review_cycles_total.saturating_sub(rejections);
         let (id, whose) = (&task.id, holder(task));
-        let reason = said(task.body().rejection_reason.as_deref().unwrap_or_default());
+        let reason = clipped_line(task.body().rejection_reason.as_deref().unwrap_or_default());
         let text = format!("{id} of {whose} was rejected {rejections} times; last: {reason}");
         let hint = format!(
             "`liza review show {id}`; to split or replan it: `liza task rescope {id} --into FILE --reason …`"
@@ -152,7 +153,7 @@ pub fn near_limit(s: &Situation, report: &mut Report) {
 pub fn integration_failed(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::IntegrationFailed) {
         let why = task.body().integration_failure.as_ref().map_or("", |failure| failure.reason.as_str());
-        let text = format!("{} was approved and could not be merged: {}", task.id, said(why));
+        let text = format!("{} was approved and could not be merged: {}", task.id, clipped_line(why));
         let hint = format!("a {} fixes it: `liza task claim {}`", task.role, task.id);
         report.tell(Alert::new(Kind::IntegrationFailed, &task.id, entered(task), text, hint));
     }
@@ -171,7 +172,7 @@ pub fn hypothesis_exhausted(s: &Situation, report: &mut Report) {
     }
 }
 
-/// Claimed by another agent than the time before.
+/// The task was claimed by another agent than before.
 pub fn reassigned(s: &Situation, report: &mut Report) {
     for task in open(s) {
         let claimed = |entry: &&HistoryEntry| matches!(entry.event, Event::Claimed | Event::TakenOver);
@@ -190,7 +191,7 @@ pub fn reassigned(s: &Situation, report: &mut Report) {
 pub fn stale_draft(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::Draft) {
         let (id, moved) = (&task.id, last_moved(task));
-        let Some(age) = report.due(s.age(moved), DRAFT_SECONDS) else { continue };
+        let Some(age) = report.once_reached(s.age(moved), DRAFT_SECONDS) else { continue };
         let text = format!("{id} has been a draft for {}", ago(i64::try_from(age).unwrap_or(i64::MAX)));
         let hint = format!("`liza task finalize {id}`, or `liza task abandon {id} --reason …`");
         report.tell(Alert::new(Kind::StaleDraft, id, moved, text, hint).info());

@@ -33,7 +33,7 @@ impl Desk {
         })
     }
 
-    /// What holds now, as `kind subject`.
+    /// The current alerts, as `kind subject`.
     pub fn holds(&self) -> Vec<String> {
         self.report()
             .alerts
@@ -55,7 +55,7 @@ impl Desk {
             .collect()
     }
 
-    /// The words of the only alert of one kind.
+    /// The text of the only alert of one kind.
     #[track_caller]
     pub fn text(&self, kind: Kind) -> String {
         let report = self.report();
@@ -67,13 +67,13 @@ impl Desk {
     /// The subjects of one kind that are not yet reported; afterwards all count as reported.
     pub fn news(&mut self, kind: Kind) -> Vec<String> {
         let report = self.report();
-        // What is remembered survives being written down.
+        // The memory survives being written and read.
         self.memory = Memory::parse(&self.memory.text());
         let news = self.memory.news(&report);
         news.into_iter().filter(|alert| alert.kind == kind).map(|alert| alert.subject).collect()
     }
 
-    /// Lets time pass up to the moment at which the report wants to be looked at again.
+    /// Advances the clock to the next check that the report asks for.
     #[track_caller]
     pub fn tick_to_due(&mut self) {
         let due = self.report().due_in.expect("something will be due");

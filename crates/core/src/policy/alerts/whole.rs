@@ -11,15 +11,15 @@ pub fn rolled_back(s: &Situation, report: &mut Report) {
 }
 
 pub fn integration_moved(s: &Situation, report: &mut Report) {
-    let Some(Moved { branch, to, told, remedy }) = &s.outside.moved else { return };
-    report.tell(Alert::new(Kind::IntegrationMoved, branch, to, said(told), remedy).critical());
+    let Some(Moved { branch, to, description, remedy }) = &s.outside.moved else { return };
+    report.tell(Alert::new(Kind::IntegrationMoved, branch, to, clipped_line(description), remedy).critical());
 }
 
 pub fn integration_red(s: &Situation, report: &mut Report) {
     let Some(why) = &s.board.rest.integration.red else { return };
     let branch = &s.board.config().integration_branch;
     let head = s.board.rest.integration.head.as_ref().map_or("nowhere", |head| head.as_str());
-    let text = format!("`{branch}` does not pass its gates, so nothing is merged: {}", said(why));
+    let text = format!("`{branch}` does not pass its gates, so nothing is merged: {}", clipped_line(why));
     let hint = "fix it with a task or `liza integration advance REV --reason …`";
     report.tell(Alert::new(Kind::IntegrationRed, branch, head, text, hint).critical());
 }
@@ -28,8 +28,8 @@ pub fn immediate_discovery(s: &Situation, report: &mut Report) {
     let urgent = |found: &&Discovery| found.processed_by.is_none() && found.urgency == Urgency::Immediate;
     for found in s.board.rest.discovered.iter().filter(urgent) {
         let Discovery { id, by, task_id, severity, .. } = found;
-        let text = format!("{by} found on {task_id}: {} ({})", said(&found.text), severity.as_str());
-        let hint = format!("plan it in, then `liza inbox --done {id}`");
+        let text = format!("{by} found on {task_id}: {} ({})", clipped_line(&found.text), severity.as_str());
+        let hint = format!("plan it, then `liza inbox --done {id}`");
         report.tell(Alert::new(Kind::ImmediateDiscovery, id, found.time, text, hint));
     }
 }
@@ -42,18 +42,19 @@ pub fn answer_overdue(s: &Situation, report: &mut Report) {
     for message in s.board.rest.messages.iter().filter(|message| message.is_unanswered()) {
         let Some(due) = message.respond_by else { continue };
         if !message.is_overdue(s.now.wall) {
-            // An answer is late when that second is over.
+            // An answer is late once that second has passed.
             report.look_again_in(u64::try_from(due.since(s.now.wall)).unwrap_or(0) + 1);
             continue;
         }
         let (id, from, to) = (&message.id, &message.from, &message.to);
-        let text = format!("{from} asked {to} and has no answer, due {due}: {}", said(&message.subject));
+        let text =
+            format!("{from} asked {to} and has no answer, due {due}: {}", clipped_line(&message.subject));
         let hint = format!("`liza message thread {id}`; `liza message reply {id} --body …`");
         report.tell(Alert::new(Kind::AnswerOverdue, id, due, text, hint));
     }
 }
 
-/// Over all verdicts on the board; archived tasks have taken theirs along.
+/// Over all verdicts on the board, without those on archived tasks.
 pub fn approval_rate(s: &Situation, report: &mut Report) {
     let reviews = || s.board.tasks.iter().flat_map(|task| &task.body().reviews);
     let all = reviews().count() as u64;
@@ -68,19 +69,19 @@ pub fn approval_rate(s: &Situation, report: &mut Report) {
     report.tell(Alert::new(Kind::ApprovalRate, "reviews", "", text, hint));
 }
 
-/// What the breaker tripped for, until a person resolves it.
+/// Open trips of the breaker, until a person resolves them.
 pub fn breaker_open(s: &Situation, report: &mut Report) {
     for trip in s.board.rest.circuit_breaker.open() {
         report.tell(trip.into());
     }
 }
 
-/// Each cap once when it is nearly used, and once when it is.
+/// Each cap is reported once when it is nearly used, and once when it is used up.
 pub fn spend(s: &Situation, report: &mut Report) {
     for cap in near(s.board, &s.outside.caps) {
         let reached = cap.is_reached();
         let (severity, grade, what) = if reached {
-            (Severity::Critical, "reached", "nothing more is begun for it")
+            (Severity::Critical, "reached", "liza starts no more work for it")
         } else {
             (Severity::Warning, "near", "it is nearly used up")
         };

@@ -1,14 +1,14 @@
-//! The records of a board that count: recent, and not settled by a person already.
+//! The records of a board that count for the breaker: recent ones that no person has settled.
 
 use std::{cell::LazyCell, ops::Deref};
 
 use super::{config::BreakerConfig, evidence::*, story::*};
 use crate::policy::prelude::*;
 
-/// A board with all bodies, a moment, and what a person decided about the breaker.
+/// A board with all bodies, a moment, and a person's decisions about the breaker.
 pub struct Case<'a> {
     pub board: &'a Board,
-    /// Archived tasks, with bodies: only merged ones count, so that archiving does not lower a threshold.
+    /// Archived tasks with bodies: only merged ones count, so that archiving does not lower a threshold.
     pub archived: &'a [Task],
     pub config: &'a BreakerConfig,
     pub now: Wall,
@@ -23,14 +23,14 @@ impl<'a> Case<'a> {
         Self { board, archived, config, now, since }
     }
 
-    /// The same, looking back so far at most.
+    /// The same case with a shorter period.
     pub fn within(&self, seconds: i64) -> Case<'a> {
         let since = self.since.max(Wall(self.now.0.saturating_sub(seconds)));
         Case { since, ..*self }
     }
 
-    /// Recent anomalies of these kinds. One that a person has dealt with is settled; a mark that an agent made is no answer to a
-    /// pattern that the agent does not see.
+    /// Recent anomalies of these kinds. An anomaly that a person processed is settled; one that an agent processed is
+    /// not, because agents do not see the pattern.
     pub fn anomalies(&self, kinds: &'a [AnomalyKind]) -> impl Iterator<Item = &'a Anomaly> {
         let since = self.since;
         self.board.rest.anomalies.iter().filter(move |anomaly| {
@@ -40,16 +40,20 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// Recent anomalies of one kind, each as what it says in this detail.
-    pub fn said(&self, kinds: &'a [AnomalyKind], detail: &str) -> Vec<TripEvidence> {
+    /// Recent anomalies of these kinds, each with the text of this detail.
+    pub fn anomaly_texts(&self, kinds: &'a [AnomalyKind], detail: &str) -> Vec<TripEvidence> {
         let words = |anomaly: &Anomaly| anomaly.details.get(detail).cloned();
         self.anomalies(kinds).filter_map(|anomaly| Some(of_anomaly(anomaly, &words(anomaly)?))).collect()
     }
 
-    /// The same, of tasks that an agent has claimed at least once: an agent that reports trouble with work not begun yet only
-    /// guesses. A person may know.
-    pub fn said_at_work(&self, kinds: &'a [AnomalyKind], detail: &str) -> Vec<TripEvidence> {
-        let mut said = self.said(kinds, detail);
+    /// The same, only for tasks that an agent has claimed at least once: an agent that reports trouble with unclaimed
+    /// work only guesses. A person may know.
+    pub fn anomaly_texts_of_started_tasks(
+        &self,
+        kinds: &'a [AnomalyKind],
+        detail: &str,
+    ) -> Vec<TripEvidence> {
+        let mut said = self.anomaly_texts(kinds, detail);
         said.retain(|record| {
             let task = record.task_id.as_ref().and_then(|id| self.board.task(id));
             record.agent.is_human() || task.is_none_or(was_claimed)
@@ -66,7 +70,7 @@ impl<'a> Case<'a> {
             .filter(move |(_, entry)| entry.event == event && entry.time >= since)
     }
 
-    /// Merges that count, of archived tasks too.
+    /// The number of merges that count, archived tasks included.
     pub fn merged(&self) -> usize {
         let archived = self.archived.iter().flat_map(|task| &task.body().history);
         let archived =
@@ -78,7 +82,8 @@ impl<'a> Case<'a> {
         self.board.rest.circuit_breaker.trips.iter().filter(move |trip| trip.pattern == pattern)
     }
 
-    /// Those of the records that no resolution has settled: what a trip showed, and what was of the same story and earlier.
+    /// The records that no resolution has settled: a resolution settles the evidence of its trip, and earlier records
+    /// of the same story.
     pub fn unsettled(&self, pattern: Pattern, key: &str, records: Vec<TripEvidence>) -> Vec<TripEvidence> {
         let settled: Vec<Settled> = self.trips(pattern).filter_map(Settled::of).collect();
         let mut open: Vec<TripEvidence> = records
@@ -93,8 +98,8 @@ impl<'a> Case<'a> {
         open
     }
 
-    /// The open trip that is this story already.
-    pub fn known(&self, pattern: Pattern, story: &Story) -> Option<&'a Trip> {
+    /// The open trip for this story.
+    pub fn open_trip(&self, pattern: Pattern, story: &Story) -> Option<&'a Trip> {
         let (key, evidence) = (story.key.as_str(), &story.evidence[..]);
         // A warning about rejections does not hide that gates are red for the same reason.
         let hides = |trip: &&Trip| story.mild || !is_mild(&trip.key);
@@ -125,7 +130,7 @@ impl<'a> Settled<'a> {
         Some(Self { trip, at, topics })
     }
 
-    /// `topic`: that of the record, found out if it is asked for.
+    /// `topic`: the topic of the record, computed only if needed.
     fn covers(
         &self,
         pattern: Pattern,
@@ -133,7 +138,7 @@ impl<'a> Settled<'a> {
         record: &TripEvidence,
         topic: &impl Deref<Target = Topic>,
     ) -> bool {
-        // Within the second of the decision only what it was about is known to be older.
+        // Within the second of the decision, only the evidence of the trip is known to be older.
         self.trip.evidence.contains(record)
             || record.time < self.at
                 && match Sameness::of(pattern) {
@@ -148,7 +153,7 @@ fn was_claimed(task: &Task) -> bool {
     task.iteration > 0 || task.body().history.iter().any(|entry| entry.event == Event::Claimed)
 }
 
-/// Whether at least half of the records are about what the trip showed.
+/// Whether at least half of the records are about the evidence of the trip.
 fn is_about(trip: &Trip, records: &[TripEvidence]) -> bool {
     let topics: Vec<Topic> = trip.evidence.iter().map(|shown| Topic::of(&shown.text)).collect();
     let alike = |record: &&TripEvidence| {
@@ -164,6 +169,6 @@ pub fn of_entry(task: &Task, entry: &HistoryEntry) -> TripEvidence {
         task_id: Some(task.id.clone()),
         agent: entry.agent.clone(),
         time: entry.time,
-        text: said(entry.detail.as_deref().unwrap_or_default()),
+        text: clipped_line(entry.detail.as_deref().unwrap_or_default()),
     }
 }

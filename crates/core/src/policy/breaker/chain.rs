@@ -26,7 +26,8 @@ pub fn blocked_replacement_chain(case: &Case) -> Vec<Story> {
         let mut records = vec![last];
         let mut seen: BTreeSet<&TaskId> = BTreeSet::from([&task.id]);
         let mut root = *task;
-        // Of several tasks that became this one, the first that was blocked; a damaged board may lead in circles.
+        // If several tasks were replaced by this one, the first that was blocked; on a damaged board, replacements may
+        // form a cycle.
         while let Some((former, record)) = replaced
             .get(&root.id)
             .into_iter()
@@ -41,7 +42,7 @@ pub fn blocked_replacement_chain(case: &Case) -> Vec<Story> {
         }
         let name = root.id.as_str();
         let key = Story::new(pattern, name, 0, 1, "").key;
-        // Whether it was blocked again since a person decided is what counts.
+        // Only a block after the person's decision counts.
         if case.unsettled(pattern, &key, records[..1].to_vec()).is_empty() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Planning that goes round in circles: tasks are split or replanned instead of done.
+//! Planning without progress: tasks are split or replanned instead of done.
 
 use super::{case::Case, case::of_entry, story::Story};
 use crate::policy::prelude::*;
@@ -7,7 +7,7 @@ pub fn planning_churn(case: &Case) -> Vec<Story> {
     let pattern = Pattern::PlanningChurn;
     let replacements: BTreeSet<&TaskId> =
         case.board.tasks.iter().flat_map(|task| &task.superseded_by).collect();
-    // A person who replans a task has a reason.
+    // Replanning by a person does not count.
     let superseded: Vec<TripEvidence> = case
         .history(Event::Superseded)
         .filter(|(_, entry)| !entry.agent.is_reserved())

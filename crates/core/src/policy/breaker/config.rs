@@ -41,20 +41,20 @@ settings! {
         /// `same_failure`: so many tasks whose gates are red or whose merges fail for the same reason; a warning, if rejections that
         /// are not fixed yet make up the number.
         pub failure_tasks: u32 = 3,
-        /// What is done about a pattern, where that is not the default.
+        /// The configured responses, where they differ from the default.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub responses: BTreeMap<Pattern, Choice>,
     }
 }
 
-/// What a person wants done about a pattern.
+/// The response that a person configured for a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
     Warning,
     Checkpoint,
     Halt,
-    /// It is not looked for.
+    /// The pattern is not checked.
     Off,
 }
 

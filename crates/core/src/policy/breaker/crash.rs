@@ -1,17 +1,17 @@
-//! Agents' commands that end badly, one after the other, on different tasks. What crashes agents on one task is blocked by
-//! their runners (`policy::restart`).
+//! Agent commands that fail one after the other, on different tasks. Runners handle crashes on one task
+//! (`policy::restart`).
 
 use super::{case::Case, evidence::agents_of, story::Story};
 use crate::board::breaker::Crash;
 use crate::policy::prelude::*;
 
-/// A loop that ended so many seconds ago is over.
+/// A series that ended this many seconds ago is over.
 const OVER: i64 = 3600;
 
 pub fn crash_loop(case: &Case) -> Vec<Story> {
     let pattern = Pattern::CrashLoop;
     let case = case.within(OVER);
-    // What a task did that is blocked now is explained, and so is what the provider itself says is not the work's fault.
+    // Crashes on a task that is blocked now are explained, and so are crashes that the provider itself explains.
     let explained = |crash: &Crash| {
         if !crash.may_be_the_works_fault() {
             return true;
@@ -24,11 +24,11 @@ pub fn crash_loop(case: &Case) -> Vec<Story> {
         task_id: crash.task_id.clone(),
         agent: crash.agent.clone(),
         time: crash.time,
-        text: said(&crash.text),
+        text: clipped_line(&crash.text),
     };
     let crashes = case.board.rest.circuit_breaker.crashes.iter();
     let recent = crashes.filter(|crash| crash.time >= case.since && !explained(crash));
-    // Sorted by time; several crashes of one agent within a second on one task look alike and count once.
+    // Sorted by time; several crashes of one agent on one task within a second count once.
     let records = case.unsettled(pattern, "", recent.map(record).collect());
     let span = i64::from(case.config.crash_seconds.max(1));
     let needed = case.config.crash_count.max(1);
@@ -54,7 +54,7 @@ pub fn crash_loop(case: &Case) -> Vec<Story> {
     vec![Story::new(pattern, "", count, needed, "crashes").summary(summary).evidence(within).affects(names)]
 }
 
-/// The tasks on which agents crashed; a planner that has none is at work of its own.
+/// The tasks on which agents crashed; a planner without a task counts as one.
 fn places_of(records: &[TripEvidence]) -> BTreeSet<String> {
     let place = |record: &TripEvidence| record.task_id.as_ref().map(ToString::to_string);
     records.iter().map(|record| place(record).unwrap_or_else(|| record.agent.to_string())).collect()

@@ -1,9 +1,9 @@
-//! Debt: agents log more debt than they merge tasks.
+//! Debt: agents record more debts than they merge tasks.
 
 use super::{case::Case, evidence::of_anomaly, story::Story};
 use crate::policy::prelude::*;
 
-/// `debt_created` of a trade-off is free text; these say that there is none.
+/// `debt_created` of a trade-off is free text; these values mean that there is none.
 const NO_DEBT: [&str; 8] = ["", "no", "none", "nothing", "false", "0", "-", "n/a"];
 
 fn makes_debt(anomaly: &Anomaly) -> bool {
@@ -23,7 +23,7 @@ pub fn debt_accumulation(case: &Case) -> Vec<Story> {
         return Vec::new();
     }
     let merged = case.merged();
-    // Saturates where a person's number makes no sense.
+    // Saturates if a person configured an extreme number.
     let allowed = (merged as f64 * case.config.debt_per_merged.max(0.0)).floor() as u32;
     let needed = case.config.debt_records.max(allowed.saturating_add(1));
     let summary = format!("{} debts and trade-offs against {merged} merged tasks", records.len());

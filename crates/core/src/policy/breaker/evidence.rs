@@ -1,8 +1,8 @@
-//! The records that a story rests on.
+//! The records that support a story.
 
 use crate::policy::prelude::*;
 
-/// The order in which records are looked at, whatever order they stand in.
+/// The order of records, whatever their order on the board.
 pub fn order(record: &TripEvidence) -> (Wall, &str, Option<&TaskId>, &str, &str) {
     (record.time, &record.source, record.task_id.as_ref(), record.agent.as_str(), &record.text)
 }
@@ -13,7 +13,7 @@ pub fn of_anomaly(anomaly: &Anomaly, text: &str) -> TripEvidence {
         task_id: Some(anomaly.task_id.clone()),
         agent: anomaly.logged_by.clone(),
         time: anomaly.timestamp,
-        text: said(text),
+        text: clipped_line(text),
     }
 }
 

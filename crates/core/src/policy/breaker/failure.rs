@@ -1,14 +1,14 @@
-//! Failures that liza saw itself: rejections, red gates, merges that failed. If many tasks fail for the same reason, the
-//! cause is in none of them.
+//! Failures that liza observed: rejections, red gates, failed merges. If many tasks fail for the same reason, the cause
+//! is probably outside of them.
 
 use super::{case::*, evidence::*, story::*};
 use crate::policy::prelude::*;
 
-/// How evidence names a rejection.
+/// The source of a rejection in evidence.
 const REJECTED: &str = "rejected";
 
-/// Whether the failure is over: the task has ended, or its later work was approved.
-fn is_mended(task: &Task, entry: &HistoryEntry) -> bool {
+/// Whether the failure is fixed: the task has ended, or its later work was approved.
+fn is_fixed(task: &Task, entry: &HistoryEntry) -> bool {
     let history = &task.body().history;
     let since = history.iter().position(|line| std::ptr::eq(line, entry)).unwrap_or(history.len());
     task.status.is_terminal()
@@ -16,7 +16,7 @@ fn is_mended(task: &Task, entry: &HistoryEntry) -> bool {
             && history.iter().skip(since).any(|line| line.event == Event::Approved)
 }
 
-/// What the gates last said against this work. A report has no time of its own: it is not older than what happened last.
+/// The last gate failure of this work. A report has no time: the time of the last event counts.
 fn red_gate(case: &Case, task: &Task) -> Option<TripEvidence> {
     let body = task.body();
     let report = body.gates.as_ref()?;
@@ -34,7 +34,7 @@ fn red_gate(case: &Case, task: &Task) -> Option<TripEvidence> {
         task_id: Some(task.id.clone()),
         agent: task.assigned_to.clone().unwrap_or_else(|| last.agent.clone()),
         time: last.time,
-        text: said(&format!("gate {name}: {reason}{failing}")),
+        text: clipped_line(&format!("gate {name}: {reason}{failing}")),
     })
 }
 
@@ -43,7 +43,7 @@ pub fn same_failure(case: &Case) -> Vec<Story> {
     let mut records: Vec<TripEvidence> = [Event::Rejected, Event::IntegrationFailed]
         .into_iter()
         .flat_map(|event| case.history(event))
-        .filter(|(task, entry)| !is_mended(task, entry))
+        .filter(|(task, entry)| !is_fixed(task, entry))
         .map(|(task, entry)| of_entry(task, entry))
         .filter(|record| !record.text.is_empty())
         .collect();
@@ -51,8 +51,8 @@ pub fn same_failure(case: &Case) -> Vec<Story> {
     let records = case.unsettled(pattern, "", records);
     let needed = case.config.failure_tasks;
     let story = |mut cluster: Cluster| {
-        // Reviewers who reject work do their job: liza only alerts a person. Where gates are red or merges fail on so
-        // many tasks, more work is wasted.
+        // Rejections are ordinary, so liza only alerts a person. Red gates or failed merges on many tasks waste more
+        // work.
         let hard: Vec<TripEvidence> =
             cluster.records.iter().filter(|record| record.source != REJECTED).cloned().collect();
         let mild = tasks_of(&hard).len() < usize::try_from(needed.max(1)).unwrap_or(usize::MAX);

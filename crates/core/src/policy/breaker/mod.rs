@@ -47,11 +47,11 @@ fn detector(pattern: Pattern) -> Detector {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gauge {
     pub pattern: Pattern,
-    /// What is done when it trips; nothing, if it is not looked for.
+    /// The response to a trip; none if the pattern is not checked.
     pub response: Option<Response>,
-    /// The one that is nearest to tripping, if there is any.
+    /// The story nearest to tripping, if there is one.
     pub nearest: Option<Story>,
-    /// The open trip that the nearest belongs to.
+    /// The open trip for the nearest story.
     pub open: Option<String>,
 }
 
@@ -60,14 +60,15 @@ pub fn gauges(board: &Board, archived: &[Task], config: &BreakerConfig, now: Wal
     let case = Case::new(board, archived, config, now);
     let gauge = |pattern: Pattern| {
         let nearest = nearest_first(detector(pattern)(&case)).into_iter().next();
-        let open = nearest.as_ref().and_then(|story| case.known(pattern, story)).map(|trip| trip.id.clone());
+        let open =
+            nearest.as_ref().and_then(|story| case.open_trip(pattern, story)).map(|trip| trip.id.clone());
         let mild = nearest.as_ref().is_some_and(|story| story.mild);
         Gauge { pattern, response: config.response(pattern, mild), nearest, open }
     };
     Pattern::ALL.into_iter().map(gauge).collect()
 }
 
-/// What the breaker is to trip for now: no story that it is open for already.
+/// The stories for which the breaker must trip now, without those of open trips.
 pub fn trips(board: &Board, archived: &[Task], config: &BreakerConfig, now: Wall) -> Vec<TripBreaker> {
     if !config.enabled {
         return Vec::new();
@@ -78,7 +79,7 @@ pub fn trips(board: &Board, archived: &[Task], config: &BreakerConfig, now: Wall
         for story in nearest_first(detector(pattern)(&case)) {
             let Some(response) = config.response(pattern, story.mild) else { continue };
             let tripped = all.iter().any(|trip| trip.key == story.key);
-            if tripped || !story.trips() || case.known(pattern, &story).is_some() {
+            if tripped || !story.trips() || case.open_trip(pattern, &story).is_some() {
                 continue;
             }
             all.push(TripBreaker {
@@ -94,14 +95,14 @@ pub fn trips(board: &Board, archived: &[Task], config: &BreakerConfig, now: Wall
     all
 }
 
-/// Whether what was merged and archived since makes a difference to it.
+/// Whether the number of merged and archived tasks matters for the pattern.
 pub fn weighs_merges(pattern: Pattern) -> bool {
     matches!(pattern, Pattern::DebtAccumulation | Pattern::PlanningChurn)
 }
 
 fn nearest_first(mut stories: Vec<Story>) -> Vec<Story> {
     stories.sort_by(|a, b| {
-        // Compared as fractions, without dividing.
+        // Compares fractions without dividing.
         let (left, right) = (a.count.saturating_mul(b.needed), b.count.saturating_mul(a.needed));
         right.cmp(&left).then_with(|| a.key.cmp(&b.key))
     });

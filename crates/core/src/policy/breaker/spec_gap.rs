@@ -3,7 +3,7 @@
 use super::{case::Case, evidence::of_anomaly, evidence::tasks_of, story::Story};
 use crate::policy::prelude::*;
 
-/// The file, without its section; the section.
+/// The file and the section of a spec reference.
 fn place(spec: &str) -> (String, Option<String>) {
     let spec = spec.trim().trim_start_matches("./");
     let (file, section) = spec.split_once('#').unwrap_or((spec, ""));
@@ -11,7 +11,7 @@ fn place(spec: &str) -> (String, Option<String>) {
     (file.trim().to_owned(), (!section.is_empty()).then(|| section.to_owned()))
 }
 
-/// The specification an anomaly is about: the one it names, or that of its task.
+/// The specification of an anomaly: the one it names, or that of its task.
 fn spec_of<'a>(case: &Case<'a>, anomaly: &'a Anomaly) -> Option<&'a str> {
     let named = anomaly.details.get("spec").map(String::as_str).filter(|spec| !spec.trim().is_empty());
     named.or_else(|| case.board.task(&anomaly.task_id)?.body().spec_ref.as_deref())

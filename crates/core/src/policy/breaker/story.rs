@@ -1,22 +1,22 @@
-//! A story: one problem that shows in the same way on several tasks, and how near it is to tripping the breaker.
+//! A story: one problem that occurs on several tasks, and how near it is to tripping the breaker.
 
 use super::evidence::{order, tasks_of};
 use crate::policy::prelude::*;
 
-/// How much evidence a trip carries; the board and the log have the rest.
+/// How much evidence a trip holds; the board and the journal have the rest.
 const EVIDENCE_KEPT: usize = 20;
-/// Of several records, so many of the latest are compared with each other; the trip says how many were left out.
+/// How many of the latest records are compared with each other; the trip says how many were left out.
 const COMPARED: usize = 200;
 const KEY_CHARS: usize = 120;
 
-/// What makes two stories of one pattern the same one.
+/// What makes two stories of one pattern equal.
 #[derive(Debug, Clone, Copy)]
 pub enum Sameness {
-    /// There is one at a time.
+    /// The pattern has only one story.
     Whole,
-    /// They have the same key: a specification, or the first task of a chain.
+    /// Stories with the same key: a specification, or the first task of a chain.
     Named,
-    /// They are about the same matter, however it is put.
+    /// Stories about the same topic, in any wording.
     Topic,
 }
 
@@ -45,13 +45,13 @@ pub struct Story {
     pub summary: String,
     pub evidence: Vec<TripEvidence>,
     pub affected: Vec<String>,
-    /// A warning will do, unless a person says otherwise.
+    /// A warning is enough, unless a person configured another response.
     #[serde(skip)]
     pub mild: bool,
 }
 
 impl Story {
-    /// `name` distinguishes it from other stories of the pattern.
+    /// `name` distinguishes the story from others of the pattern.
     pub fn new(pattern: Pattern, name: &str, count: usize, needed: u32, unit: &'static str) -> Self {
         let key = if name.is_empty() {
             pattern.as_str().to_owned()
@@ -75,7 +75,7 @@ impl Story {
         self
     }
 
-    /// Says in the trip how many records were not compared.
+    /// Adds to the summary how many records were not compared.
     pub fn without(mut self, left_out: usize) -> Self {
         if left_out > 0 {
             self.summary.push_str(&format!(" ({} not looked at)", plural(left_out, "older record")));
@@ -83,7 +83,7 @@ impl Story {
         self
     }
 
-    /// Its tasks are what it affects.
+    /// The tasks of the evidence are the affected ones.
     pub fn evidence(mut self, mut records: Vec<TripEvidence>) -> Self {
         self.affected.extend(tasks_of(&records).into_iter().map(|task| format!("task {task}")));
         records.sort_by(|a, b| order(a).cmp(&order(b)));
@@ -107,7 +107,7 @@ impl Story {
     }
 }
 
-/// Records about one matter; the first is the one the others are like.
+/// Records about one topic; the others are like the first.
 pub struct Cluster {
     pub name: String,
     pub records: Vec<TripEvidence>,
@@ -120,9 +120,9 @@ impl Cluster {
     }
 }
 
-/// Groups records by what they are about: the one that most different tasks or agents (`by`) agree with, with all that agree,
-/// then the same with the rest. Being like something that is like it is not enough: chains of likeness lead anywhere.
-/// Gives one story for each group.
+/// Groups records by topic: the record that agrees with most different tasks or agents (`by`), with all records that
+/// agree with it; then the same with the rest. A record that is only like another member is not enough: chains of
+/// likeness lead anywhere. Makes one story for each group.
 pub fn clusters(
     mut records: Vec<TripEvidence>,
     by: impl Fn(&TripEvidence) -> String,
@@ -141,7 +141,7 @@ pub fn clusters(
             let agree = left.iter().filter(|other| alike[centre][**other]);
             agree.map(|other| &who[*other]).collect::<BTreeSet<_>>().len()
         };
-        // Of equals, `max_by_key` takes the last.
+        // Of equal values, `max_by_key` takes the last.
         let centre = left.iter().copied().rev().max_by_key(|at| agreement(*at)).unwrap_or_default();
         let (near, rest): (Vec<usize>, Vec<usize>) =
             left.into_iter().filter(|at| *at != centre).partition(|at| alike[centre][*at]);
@@ -152,7 +152,7 @@ pub fn clusters(
     found
 }
 
-/// Which are about the same matter, each pair compared once: comparing is what costs.
+/// Which topics are alike; each pair is compared once, because comparing is expensive.
 fn alike(topics: &[Topic]) -> Vec<Vec<bool>> {
     let mut alike = vec![vec![false; topics.len()]; topics.len()];
     for (at, topic) in topics.iter().enumerate() {
@@ -166,10 +166,10 @@ fn alike(topics: &[Topic]) -> Vec<Vec<bool>> {
     alike
 }
 
-/// What the name of a story begins with that rests on rejections.
+/// The prefix of the name of a story about rejections.
 pub const REJECTIONS: &str = "rejected ";
 
-/// Whether a story of this key asks for no more than a warning.
+/// Whether a story with this key needs only a warning.
 pub fn is_mild(key: &str) -> bool {
     key.strip_prefix(Pattern::SameFailure.as_str())
         .and_then(|rest| rest.strip_prefix(':'))

@@ -15,7 +15,7 @@ use super::{BreakerConfig, Choice, gauges, trips};
 
 const HOUR: u64 = 3600;
 
-/// A board with many tasks, and what the breaker would do.
+/// A board with many tasks, and the breaker.
 struct Desk {
     bench: Bench,
     config: BreakerConfig,
@@ -53,7 +53,7 @@ impl Desk {
         self
     }
 
-    /// Replaced by a new task of this name.
+    /// Replaces a task by a new task of this name.
     fn cut(&mut self, by: &str, task: &str, into: &str) -> &mut Self {
         self.bench.ok(
             by,
@@ -79,7 +79,7 @@ impl Desk {
         self
     }
 
-    /// The patterns that trip now, and they do.
+    /// Trips the breaker for all patterns that are due, and returns them.
     fn trip(&mut self) -> Vec<Pattern> {
         let found = trips(&self.bench.board, &[], &self.config, self.bench.now.wall);
         let patterns = found.iter().map(|trip| trip.pattern).collect();
@@ -105,7 +105,7 @@ impl Desk {
         self
     }
 
-    /// How far a pattern has come, and how far it must come.
+    /// The count and the threshold of a pattern.
     fn gauge(&self, pattern: Pattern) -> (u64, u64) {
         let all = gauges(&self.bench.board, &[], &self.config, self.bench.now.wall);
         assert_eq!(all.len(), Pattern::ALL.len());

@@ -1,9 +1,9 @@
-//! Patterns of one matter that comes up on several tasks: what agents logged, grouped by what it is about.
+//! Patterns from texts: anomalies of several tasks about the same topic.
 
 use super::{case::Case, evidence::*, story::Story, story::clusters};
 use crate::policy::prelude::*;
 
-/// One story for each matter that agents logged while they worked, counted by its tasks.
+/// One story for each topic that agents reported while they worked, counted by tasks.
 fn by_task(
     case: &Case,
     pattern: Pattern,
@@ -11,7 +11,7 @@ fn by_task(
     needed: u32,
     say: impl Fn(usize, &str) -> String,
 ) -> Vec<Story> {
-    let records = case.unsettled(pattern, "", case.said_at_work(kind, detail));
+    let records = case.unsettled(pattern, "", case.anomaly_texts_of_started_tasks(kind, detail));
     clusters(records, task_of, |cluster| {
         let tasks = tasks_of(&cluster.records).len();
         let story = Story::new(pattern, &cluster.name, tasks, needed, "tasks");
@@ -19,7 +19,7 @@ fn by_task(
     })
 }
 
-/// Agents try again and again, on different tasks, against the same error.
+/// Agents on different tasks retry against the same error.
 pub fn retry_cluster(case: &Case) -> Vec<Story> {
     let logged = (&[AnomalyKind::RetryLoop], "error_pattern");
     by_task(case, Pattern::RetryCluster, logged, case.config.retry_tasks, |tasks, text| {
@@ -27,13 +27,13 @@ pub fn retry_cluster(case: &Case) -> Vec<Story> {
     })
 }
 
-/// The same assumption turned out wrong in several places: what else was planned on it is wrong, too.
+/// The same assumption was wrong on several tasks: other work planned on it is wrong too.
 pub fn assumption_cascade(case: &Case) -> Vec<Story> {
     let (logged, needed) = ((&[AnomalyKind::AssumptionViolated], "assumption"), case.config.assumption_tasks);
     let mut stories = by_task(case, Pattern::AssumptionCascade, logged, needed, |tasks, text| {
         format!("{tasks} tasks rested on the same assumption, and it is wrong: {text}")
     });
-    // One agent may be mistaken, on however many tasks. People are believed.
+    // One agent may be mistaken, on any number of tasks. People are trusted.
     for story in stories.iter_mut().filter(|story| is_one_agents(&story.evidence)) {
         story.count = story.count.min(story.needed.saturating_sub(1).max(1));
         story.summary.push_str("; so far one agent alone says so");
@@ -45,7 +45,7 @@ fn is_one_agents(records: &[TripEvidence]) -> bool {
     agents_of(records).len() < 2 && !records.iter().any(|record| record.agent.is_human())
 }
 
-/// The same cause is worked around instead of fixed.
+/// Agents work around the same cause instead of fixing it.
 pub fn workaround_pattern(case: &Case) -> Vec<Story> {
     let logged = (&[AnomalyKind::Workaround], "root_cause");
     by_task(case, Pattern::WorkaroundPattern, logged, case.config.workaround_tasks, |tasks, text| {
@@ -53,11 +53,12 @@ pub fn workaround_pattern(case: &Case) -> Vec<Story> {
     })
 }
 
-/// Several agents report the same service, in whatever words.
+/// Several agents report the same service, in any wording.
 pub fn external_outage(case: &Case) -> Vec<Story> {
     let pattern = Pattern::ExternalOutage;
     let case = case.within(i64::from(case.config.outage_hours.max(1)) * 3600);
-    let records = case.unsettled(pattern, "", case.said(&[AnomalyKind::ExternalBlocker], "blocker_service"));
+    let records =
+        case.unsettled(pattern, "", case.anomaly_texts(&[AnomalyKind::ExternalBlocker], "blocker_service"));
     let agent = |record: &TripEvidence| record.agent.to_string();
     clusters(records, agent, |cluster| {
         let agents = agents_of(&cluster.records).len();

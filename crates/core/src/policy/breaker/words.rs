@@ -1,15 +1,15 @@
-//! What a trip means to a person, and what there is to decide.
+//! The meaning of a trip for a person, and the possible decisions.
 
 use crate::policy::prelude::*;
 
-/// What the pattern says, in a sentence or two.
+/// The meaning of the pattern, in one or two sentences.
 pub fn meaning(pattern: Pattern) -> &'static str {
     match pattern {
         Pattern::RetryCluster => {
             "Agents on different tasks run into the same error again and again. It is probably not in their work but in what they share: a tool, the environment, the integration branch."
         }
         Pattern::DebtAccumulation => {
-            "More is put off than gets done. Each trade-off may be right; all of them together slow down whatever comes next."
+            "Agents record more debt than they merge tasks. Each trade-off may be right; all of them together slow down later work."
         }
         Pattern::AssumptionCascade => {
             "Several tasks rested on the same assumption, and it is wrong. Other tasks that were planned on it are wrong as well."
@@ -38,7 +38,7 @@ pub fn meaning(pattern: Pattern) -> &'static str {
     }
 }
 
-/// The setting of `breaker:` in liza.yaml that says when it trips.
+/// The setting of `breaker:` in liza.yaml that defines the threshold.
 pub fn threshold(pattern: Pattern) -> &'static str {
     match pattern {
         Pattern::RetryCluster => "retry_tasks",
@@ -54,10 +54,10 @@ pub fn threshold(pattern: Pattern) -> &'static str {
     }
 }
 
-/// What a person can decide, each with what to type. It repeats no text of agents.
+/// The possible decisions of a person, each with its command. They quote no text of agents.
 pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
     let id = &trip.id;
-    // What has reached its end, or is archived, is not to be decided about.
+    // Ended or archived tasks need no decision.
     let is_open = |task: &&TaskId| board.task(task).is_some_and(|task| !task.status.is_terminal());
     let open = trip.evidence.iter().filter_map(|record| record.task_id.as_ref()).find(is_open);
     let task = open.map_or("TASK".to_owned(), ToString::to_string);
@@ -73,12 +73,12 @@ pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
             "fix the specification, then announce the change: `liza spec-change … --spec FILE`".to_owned()
         }
         Pattern::AssumptionCascade => {
-            format!("tell the planner what is so: `liza note …{about}`, and look through what else rests on it")
+            format!("tell the planner the correct assumption: `liza note …{about}`, and check other tasks that rest on it")
         }
-        Pattern::DebtAccumulation => "plan the debts in, or decide that they may stay: `liza inbox` lists them".to_owned(),
-        Pattern::PlanningChurn => "make the goal clearer (`liza note …` reaches the planner) before anything is cut again".to_owned(),
+        Pattern::DebtAccumulation => "plan tasks for the debts, or decide that they may stay: `liza inbox` lists them".to_owned(),
+        Pattern::PlanningChurn => "make the goal clearer (`liza note …` reaches the planner) before any task is split again".to_owned(),
         Pattern::BlockedReplacementChain => {
-            format!("answer what blocks it instead of cutting again: `liza task unblock {task} --answer …`")
+            format!("answer its questions instead of splitting it again: `liza task unblock {task} --answer …`")
         }
     }];
     let may_be_cut =
@@ -93,9 +93,9 @@ pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
     all
 }
 
-/// What stands in the switch that a trip sets; it begins with the trip's name.
+/// The text of the switch that a trip sets; it begins with the trip's id.
 pub fn reason(trip: &Trip) -> String {
-    // Part of it is text of agents, and people read the file on a terminal.
+    // A part of it is text of agents, and people read the file on a terminal.
     let summary = shown_line(&trip.summary);
     let (id, pattern, summary) = (&trip.id, trip.pattern.as_str(), clipped(&summary, 200));
     format!(

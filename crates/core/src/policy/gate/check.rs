@@ -1,4 +1,4 @@
-//! Whether the gates of `liza.yaml` make sense, asked before any of them is run.
+//! Checks the gates of `liza.yaml` before any of them runs.
 
 use super::{AdapterKind, Gate, GateCommand, Gating};
 use crate::board::expectation::plain_hash;
@@ -7,10 +7,10 @@ use crate::policy::prelude::*;
 const LONGEST_NAME: usize = 64;
 const LONGEST_TIMEOUT: u64 = 24 * 60 * 60;
 const MOST_RETRIES: u32 = 3;
-/// Directories that are liza's or git's own.
+/// The directories of liza and git.
 const OURS: [&str; 3] = [".git", ".liza", ".worktrees"];
 
-/// What is wrong with them, naming the gate.
+/// The first problem, with the name of the gate.
 pub fn check(gates: &[Gate], gating: &Gating) -> Result<(), String> {
     let mut names = BTreeSet::new();
     for gate in gates {
@@ -20,7 +20,7 @@ pub fn check(gates: &[Gate], gating: &Gating) -> Result<(), String> {
                 "gate `{name}`: a name is up to {LONGEST_NAME} letters, digits, `_` and `-`, starting with a letter or digit"
             ));
         }
-        // Results are files, and some file systems take `Test` for `test`.
+        // Results are files, and some file systems do not distinguish `Test` and `test`.
         if !names.insert(gate.name.to_ascii_lowercase()) {
             return Err(format!("gate `{}`: another gate has the same name", gate.name));
         }
@@ -76,7 +76,7 @@ fn check_variable(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A field that its adapter does not look at would promise what does not happen.
+/// Refuses a field that the adapter does not read: it would have no effect.
 fn check_fields(gate: &Gate) -> Result<(), String> {
     use AdapterKind::{Coverage, Diag, Junit, TraceHash};
     let adapter = gate.adapter;
@@ -108,7 +108,7 @@ fn check_fields(gate: &Gate) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether it is a path inside of the tree that is judged.
+/// Refuses a path outside the tree under test.
 fn check_inside(path: &str) -> Result<(), String> {
     let known = RepoPath::new(path).map_err(|why| why.to_string())?;
     let first = known.as_str().split('/').next().unwrap_or_default();

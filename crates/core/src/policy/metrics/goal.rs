@@ -1,4 +1,4 @@
-//! The result of the whole goal: the results of all its tasks together.
+//! The result of a goal: the results of all its tasks together.
 
 use super::{Amount, Counts, counts, journey::journey, journey::merged_at};
 use crate::board::gates::{Counted, GateOutcome};
@@ -10,10 +10,10 @@ pub struct GoalRollUp {
     pub id: String,
     pub description: String,
     pub status: GoalStatus,
-    /// Something was merged, nothing is left to do, and nothing was given up.
+    /// Work was merged, no task is open, and no task was abandoned.
     pub success: bool,
     pub tasks: Counts,
-    /// Files of merged tasks; the caller, which can read git, says which of them existed before.
+    /// Files of merged tasks; the caller reads git and knows which of them existed before.
     pub files: Vec<String>,
     pub tests: TestCounts,
     pub lint: LintCounts,
@@ -29,35 +29,35 @@ pub struct GoalRollUp {
 pub struct TestCounts {
     /// Files of merged tasks that count as tests.
     pub files: Vec<String>,
-    /// What the gates counted on the tree that was merged last.
+    /// The counts of the gates on the tree merged last.
     pub total: Option<u64>,
     pub passed: Option<u64>,
     pub failing: Option<u64>,
 }
 
-/// What linters and checkers said about the tree that was merged last.
+/// The results of linters and checkers for the tree merged last.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct LintCounts {
-    /// Gates that count findings, and gates that are called after a linter.
+    /// Gates that count findings, and gates named after a linter.
     pub gates: Vec<String>,
-    /// Findings, where a gate counts them; a red one that does not counts as one.
+    /// Findings, if a gate counts them; a red gate without a count counts as one.
     pub errors: Option<u64>,
 }
 
-/// How far the work has come with its reviewers.
+/// The state of the reviews.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ReviewState {
-    /// Every merged task was approved, and nothing waits for a verdict or was sent back.
+    /// Every merged task was approved, and no task waits for a verdict or was rejected.
     pub approved: bool,
     pub ready_for_review: u64,
     pub sent_back: u64,
     /// Critical and major issues that are not resolved.
     pub blocking_issues: u64,
-    /// Gates that were red when they were last asked, by task.
+    /// Gates that were red at their last run, by task.
     pub red_gates: BTreeMap<String, Vec<String>>,
 }
 
-/// Of every task there ever was, with bodies.
+/// Computed over all tasks ever, with bodies.
 pub fn goal_roll_up(board: &Board, all: &[&Task]) -> GoalRollUp {
     let goal = &board.rest.goal;
     let tasks = counts(all);
@@ -88,7 +88,7 @@ fn unique<'t>(names: impl Iterator<Item = &'t String>) -> Vec<String> {
     names.collect::<BTreeSet<_>>().into_iter().cloned().collect()
 }
 
-/// What a merged task has changed.
+/// The files that a merged task changed.
 fn files(task: &Task) -> &[String] {
     let body = task.body();
     match &body.submission {
@@ -97,13 +97,13 @@ fn files(task: &Task) -> &[String] {
     }
 }
 
-/// What the gates said about the tree that was merged last.
+/// The gate results for the tree merged last.
 fn last_results<'t>(merged: &[&'t Task]) -> &'t [GateOutcome] {
     let last = merged.iter().max_by_key(|task| merged_at(task).map_or(i64::MIN, |Wall(at)| at));
     last.and_then(|task| task.body().gates.as_ref()).map(|gates| &gates.results[..]).unwrap_or_default()
 }
 
-/// Whether a gate looks for findings in the text of the code, by what it counts or by its name.
+/// Whether a gate is a linter, by its unit or its name.
 fn is_lint(gate: &GateOutcome) -> bool {
     let name = gate.name.to_ascii_lowercase();
     gate.counted == Some(Counted::Findings)

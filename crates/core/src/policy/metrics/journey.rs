@@ -5,16 +5,16 @@
 
 use crate::policy::prelude::*;
 
-/// Seconds, one figure for each time it happened.
+/// Seconds, one value for each occurrence.
 #[derive(Debug, Default)]
 pub struct Journey {
     /// From its creation until it was merged.
     pub lead: Option<u64>,
-    /// It could be claimed, until it was.
+    /// From claimable until claimed.
     pub claim_waits: Vec<u64>,
     /// From the submit until a reviewer claimed the review.
     pub review_waits: Vec<u64>,
-    /// It was approved, until it was merged.
+    /// From approved until merged.
     pub merge_waits: Vec<u64>,
     /// From the claim of a review until the verdict or the release.
     pub reviews: Vec<u64>,
@@ -22,26 +22,26 @@ pub struct Journey {
     pub work: Vec<u64>,
     /// How often it was claimed.
     pub claims: u64,
-    /// When it reached its end, if it has.
+    /// When the task ended, if it has.
     pub ended: Option<Wall>,
 }
 
-/// The part of a way that is asked about.
+/// The part of a history to measure.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stretch {
-    /// So many lines of the history were there before.
+    /// How many entries the history had before.
     pub lines: usize,
-    /// Of a span that had begun before, only the part from here on counts.
+    /// Only the part of a span after this time counts.
     pub from: Option<Wall>,
     pub until: Option<Wall>,
 }
 
-/// `ready_after`: when the last task it waits for was merged.
+/// `ready_after`: when its last dependency was merged.
 pub fn journey(task: &Task, ready_after: Option<Wall>) -> Journey {
     journey_within(task, ready_after, Stretch::default())
 }
 
-/// The same of a part of its way: what ended in it.
+/// The same for a part of the history: the spans that ended in it.
 pub fn journey_within(task: &Task, ready_after: Option<Wall>, stretch: Stretch) -> Journey {
     let body = task.body();
     let mut walk = Walk {
@@ -58,7 +58,7 @@ pub fn journey_within(task: &Task, ready_after: Option<Wall>, stretch: Stretch) 
         walk.step(line);
     }
     let mut found = walk.found;
-    // A migrated task knows the number of its rounds and nothing of each.
+    // A migrated task has the number of its rounds, but no details.
     if found.claims == 0 && stretch.lines == 0 {
         found.claims = u64::from(task.iteration);
     }
@@ -70,7 +70,7 @@ pub fn journey_within(task: &Task, ready_after: Option<Wall>, stretch: Stretch) 
         let in_it = line.is_none_or(|line| line >= stretch.lines)
             && stretch.from.is_none_or(|from| merged >= from)
             && stretch.until.is_none_or(|until| merged <= until);
-        // All of it, though it began before: a task is merged once.
+        // The whole time counts, even if it began before: a task is merged once.
         found.lead = in_it.then(|| span(body.created_at, merged));
         found.ended = Some(merged);
     }
@@ -91,19 +91,19 @@ fn span(from: Wall, to: Wall) -> u64 {
 }
 
 struct Walk {
-    /// Where it is and since when, as long as that is known.
+    /// The current status and since when, if known.
     at: Option<(Status, Wall)>,
     awaits_review: Option<Wall>,
     in_review: Option<Wall>,
     ready_after: Option<Wall>,
     from: Option<Wall>,
-    /// Whether the present line belongs to what is asked about.
+    /// Whether the current entry is in the measured part.
     counts: bool,
     found: Journey,
 }
 
 impl Walk {
-    /// The part of a span that counts, if it ends with a line that does.
+    /// The part of a span that counts, if it ends with an entry that counts.
     fn part(&self, since: Wall, now: Wall) -> Option<u64> {
         let since = self.from.map_or(since, |from| since.max(from));
         self.counts.then(|| span(since, now))

@@ -1,4 +1,4 @@
-//! METRICS: figures computed from the histories of tasks. No agent reports them, so no agent can embellish them.
+//! Metrics computed from the histories of tasks. No agent reports them, so no agent can improve them.
 
 mod goal;
 mod journey;
@@ -17,41 +17,41 @@ pub use journey::{Journey, Stretch, journey, journey_within, merged_at};
 pub use scope::in_sprint;
 pub use spread::{Spread, rate};
 
-/// What is asked about: some tasks, and what belongs to them beside.
+/// The tasks to measure, and related figures.
 pub struct Asked<'a> {
     pub board: &'a Board,
-    /// Every task there ever was, archived ones too; bodies loaded.
+    /// All tasks ever, archived ones included; bodies loaded.
     pub all: &'a [&'a Task],
-    /// Those that count.
+    /// The tasks that count.
     pub tasks: Vec<&'a Task>,
-    /// What planning has cost meanwhile.
+    /// The cost of planning in that time.
     pub planning: Spent,
-    /// What all sessions have cost meanwhile, whichever task they were for; nothing, where only some tasks count.
+    /// The cost of all sessions in that time, for any task; empty if only some tasks count.
     pub everything: Spent,
-    /// How far tasks had come before.
+    /// The state of tasks before.
     pub before: &'a BTreeMap<TaskId, TaskMark>,
-    /// Events before or after this do not count.
+    /// Events before or after these times do not count.
     pub from: Option<Wall>,
     pub until: Option<Wall>,
-    /// Only what is about these tasks, also of crashes and interventions.
+    /// Count only events of these tasks, crashes and interventions included.
     pub only_tasks: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Metrics {
     pub tasks: Counts,
-    /// Claims of each task that was claimed.
+    /// The number of claims of each claimed task.
     pub iterations: Spread,
-    /// Rejections of each task that was judged.
+    /// The number of rejections of each judged task.
     pub review_cycles: Spread,
     pub verdicts: Verdicts,
-    /// Commits integration had gained since the base of a task that was merged.
+    /// How many commits integration had gained since the base of each merged task.
     pub drift: Spread,
     pub seconds: Times,
     pub spent: Spending,
-    /// Sessions that ended badly; the board remembers the last hundred.
+    /// Sessions that failed; the board remembers the last hundred.
     pub crashes: u64,
-    /// What the overseer did about agents; the board remembers the last hundred.
+    /// The overseer's interventions; the board remembers the last hundred.
     pub interventions: u64,
 }
 
@@ -78,7 +78,7 @@ pub struct Verdicts {
     pub rejections: u64,
     pub discussions: u64,
     pub approval_rate: Option<f64>,
-    /// Tasks that have had a verdict, and those of them whose first was an approval.
+    /// Tasks with a verdict, and those whose first verdict was an approval.
     pub judged_tasks: u64,
     pub approved_at_once: u64,
     pub first_round_rate: Option<f64>,
@@ -108,13 +108,13 @@ pub struct Times {
     pub work: Spread,
 }
 
-/// What sessions have cost, by what became of it.
+/// The cost of sessions, by the outcome of the work.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Spending {
     pub total: Amount,
     /// Work that was merged.
     pub merged: Amount,
-    /// Work that was sent back.
+    /// Work that was rejected.
     pub rejected_rounds: Amount,
     /// Work on tasks that were abandoned or replaced.
     pub abandoned: Amount,
@@ -144,7 +144,7 @@ impl Amount {
 }
 
 impl Spending {
-    /// Each with the name it has.
+    /// Each amount with its name.
     pub fn by_outcome(&self) -> [(&'static str, Amount); 7] {
         [
             ("total", self.total),
@@ -194,7 +194,7 @@ pub fn metrics(asked: &Asked) -> Metrics {
     }
     found.spent.planning.add(&asked.planning);
     found.spent.total.add(&asked.planning);
-    // A session may end after its task was archived: it belongs to no task then, and its tokens were paid all the same.
+    // A session may end after its task was archived: it then belongs to no task, but its tokens count.
     let mut everything = Amount::default();
     everything.add(&asked.everything);
     if everything.tokens > found.spent.total.tokens {
@@ -233,7 +233,7 @@ fn counted<'r>(asked: &Asked, records: impl Iterator<Item = (Wall, Option<&'r Ta
     u64::try_from(records.filter(meant).count()).unwrap_or(u64::MAX)
 }
 
-/// Whether a task was finished before what is asked about began.
+/// Whether a task was finished before the measured time.
 fn was_over(asked: &Asked, task: &Task) -> bool {
     let ended = task.status.is_terminal().then(|| journey(task, None).ended).flatten();
     ended.zip(asked.from).is_some_and(|(ended, from)| ended < from)
@@ -260,12 +260,12 @@ fn counts(tasks: &[&Task]) -> Counts {
     counts
 }
 
-/// When the last of those it waits for was merged.
+/// When its last dependency was merged.
 fn ready_after(known: &BTreeMap<&TaskId, &Task>, task: &Task) -> Option<Wall> {
     task.depends_on.iter().filter_map(|id| landed(known, id, 0)).max()
 }
 
-/// How long a chain of replacements is followed; a damaged archive may lead round in a circle.
+/// The longest chain of replacements; in a damaged archive a chain may be a cycle.
 const LONGEST_CHAIN: usize = 20;
 
 fn landed(known: &BTreeMap<&TaskId, &Task>, id: &TaskId, depth: usize) -> Option<Wall> {
@@ -332,7 +332,7 @@ fn of_status(status: Status, spending: &mut Spending) -> &mut Amount {
 }
 
 impl Metrics {
-    /// Every figure by a name of its own, in a fixed order. What is not known is left out.
+    /// Every figure by a unique name, in a fixed order. Unknown figures are left out.
     pub fn figures(&self) -> Vec<(String, f64)> {
         let mut all = Vec::new();
         let tasks = [

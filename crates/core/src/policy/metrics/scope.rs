@@ -1,11 +1,11 @@
-//! Which tasks a sprint is about.
+//! The tasks of a sprint.
 
 use super::journey::journey;
 use crate::board::state::Sprint;
 use crate::policy::prelude::*;
 
-/// The tasks of a sprint among all there are: those it names and whatever took their place, or, where it names none,
-/// everything that was there and not finished at some moment of it.
+/// The tasks of a sprint: those it names and their replacements, or, if it names none, every task that was unfinished
+/// at some time of the sprint.
 pub fn in_sprint<'a>(sprint: &Sprint, all: &[&'a Task]) -> Vec<&'a Task> {
     if sprint.scope.is_empty() {
         return all.iter().copied().filter(|task| lived_in(sprint, task)).collect();

@@ -1,9 +1,9 @@
-//! Many figures in a few: how many, all together, the middle, the ninth of ten, the largest.
+//! The distribution of values: count, sum, median, 90th percentile, maximum.
 
 use crate::policy::prelude::*;
 
-/// Whole numbers throughout, by nearest rank: the median of an even number of them is the lower middle one, and every
-/// figure is one that really occurred.
+/// Whole numbers, by nearest rank: the median of an even number of values is the lower middle one, and every figure is
+/// a value that occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Spread {
     pub count: u64,
@@ -29,7 +29,7 @@ impl Spread {
         }
     }
 
-    /// As single figures, by name.
+    /// As single figures, with names.
     pub fn figures(&self, name: &str, into: &mut Vec<(String, f64)>) {
         let parts = [
             ("count", self.count),
@@ -50,7 +50,7 @@ pub fn number(count: u64) -> f64 {
     count as f64
 }
 
-/// A share, where there is anything to share.
+/// A share; none if the whole is 0.
 pub fn rate(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| (number(part) / number(whole) * 10_000.0).round() / 10_000.0)
 }

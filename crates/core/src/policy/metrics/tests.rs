@@ -193,7 +193,7 @@ fn clock_set_back_gives_zero_spans() {
 #[test]
 fn spans_without_start_or_end_are_not_measured() {
     let mut bench = Bench::with_tasks(&["a"]);
-    // The claim is missing: the time of work is unknown.
+    // The claim is missing: the working time is unknown.
     let found = journey_of(
         &mut bench,
         Status::ReadyForReview,
@@ -304,7 +304,7 @@ fn sprint_metrics_add_up_to_the_boards() {
     let nothing = sprint_now(&bench);
     assert_eq!((nothing.verdicts.total, nothing.spent.total.tokens, nothing.iterations.count), (0, 0, 0));
     assert_eq!((nothing.seconds.work.count, nothing.seconds.lead.count, nothing.drift.count), (0, 0, 0));
-    // The work that had begun goes on for 6 of its 10 seconds.
+    // The work in progress continues for 6 of its 10 seconds.
     bench.tick(6);
     let checkpoint = bench.checkpoint("a");
     bench.ok("coder-1", checkpoint);

@@ -8,39 +8,40 @@ use crate::policy::settings::whole;
 settings! {
     pub struct OverseerConfig {
         pub enabled: bool = true,
-        /// How often agents are looked at.
+        /// Seconds between two snapshots of an agent.
         pub check_interval_seconds: f64 = 10.0,
-        /// How many looks are remembered for each agent.
+        /// How many snapshots are kept for each agent.
         #[serde(deserialize_with = "whole")]
         pub snapshot_history_size: usize = 20,
-        /// What a session may use where its role has no limit of its own; 0 means no limit.
+        /// The tokens that a session may use if its role has no limit; 0 means no limit.
         #[serde(deserialize_with = "whole")]
         pub max_tokens: u64 = 150_000,
-        /// Below so many tokens `max_tokens` warns no agent.
+        /// Below this many tokens, `max_tokens` causes no warning.
         #[serde(deserialize_with = "whole")]
         pub token_warning_threshold: u64 = 100_000,
-        /// How long a session may last where its role has no limit of its own; 0 means no limit.
+        /// The seconds that a session may last if its role has no limit; 0 means no limit.
         #[serde(deserialize_with = "whole")]
         pub timeout_seconds: u64 = 1800,
         #[serde(deserialize_with = "whole")]
         pub nudge_cooldown_seconds: u64 = 60,
-        /// For one agent, at whatever it works; after that a person is asked.
+        /// The most nudges for one agent, over all its work; after that a person is asked.
         #[serde(deserialize_with = "whole")]
         pub max_nudges_per_agent: u32 = 5,
-        /// Without it, the overseer asks a person instead of halting an agent.
+        /// If false, the overseer asks a person instead of halting an agent.
         pub halt_on_critical: bool = true,
         /// Seconds a person has to answer a question about an agent. An agent that still behaves that way afterwards is halted;
         /// without `halt_on_critical` the question is asked again.
         #[serde(deserialize_with = "whole")]
         pub answer_seconds: u64 = 300,
-        /// So many looks in a row at the same thing are a loop.
+        /// This many snapshots in a row of the same call or file are a loop.
         #[serde(deserialize_with = "whole")]
         pub loop_detection_window: usize = 5,
         #[serde(deserialize_with = "whole")]
         pub stagnation_token_threshold: u64 = 10_000,
         #[serde(deserialize_with = "whole")]
         pub failure_increase_threshold: u64 = 5,
-        /// After so long without any sign an agent that holds work is suspected to be stuck. It is not touched for that.
+        /// After this time without any sign, an agent that holds work is suspected to be stuck. The overseer does
+        /// nothing about it.
         #[serde(deserialize_with = "whole")]
         pub suspect_after_seconds: u64 = 900,
     }
@@ -60,7 +61,7 @@ fn within<N: PartialOrd + Display>(name: &str, value: N, range: &RangeInclusive<
 }
 
 impl OverseerConfig {
-    /// The settings that contradict each other.
+    /// Refuses settings that contradict each other.
     pub fn check(&self) -> Result<(), String> {
         within("check_interval_seconds", self.check_interval_seconds, &INTERVALS)?;
         within("snapshot_history_size", self.snapshot_history_size, &RINGS)?;
@@ -74,13 +75,13 @@ impl OverseerConfig {
         within("answer_seconds", self.answer_seconds, &ANSWERS)
     }
 
-    /// How many looks the ring keeps.
-    pub(super) fn kept(&self) -> usize {
+    /// How many snapshots the ring keeps.
+    pub(super) fn snapshots_kept(&self) -> usize {
         self.snapshot_history_size.clamp(*RINGS.start(), *RINGS.end())
     }
 
     pub(super) fn interval(&self) -> f64 {
-        // Not `clamp`: that lets NaN through.
+        // `clamp` would let NaN through.
         self.check_interval_seconds.max(*INTERVALS.start()).min(*INTERVALS.end())
     }
 
@@ -88,12 +89,12 @@ impl OverseerConfig {
         self.loop_detection_window.max(2)
     }
 
-    /// How long an agent has to do something about a nudge before it is halted for the same: one window.
+    /// How long an agent has to react to a nudge before it is halted for the same behaviour: one window.
     pub fn patience_seconds(&self) -> u64 {
         (self.interval() * self.loop_window() as f64).ceil() as u64
     }
 
-    /// How far back looks go.
+    /// The time that the kept snapshots cover.
     pub(super) fn remembered_seconds(&self) -> u64 {
         (self.interval() * self.snapshot_history_size as f64).ceil() as u64
     }

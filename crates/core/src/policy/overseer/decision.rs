@@ -17,14 +17,14 @@ use crate::policy::prelude::*;
 pub struct Decision {
     pub action: Action,
     pub detection: Detection,
-    /// The text of the nudge, beside the evidence.
+    /// The text of the nudge, without the evidence.
     pub text: String,
-    /// What a person is asked, if one is.
+    /// The question to a person, if there is one.
     pub question: Option<String>,
 }
 
-/// At most one decision. `past` is what was done about this incarnation of the agent on this task so far,
-/// `nudged_elsewhere` how often it was nudged at other work: the most nudges are counted for the agent.
+/// At most one decision. `past` are the interventions against this incarnation of the agent on this task,
+/// `nudged_elsewhere` is how often the agent was nudged at other work: the limit of nudges is per agent.
 pub fn decide(
     detections: &[Detection],
     past: &[&Intervention],
@@ -37,7 +37,7 @@ pub fn decide(
     if account.is_being_halted() {
         return None;
     }
-    // The strongest answer; of two halts, the one that says more than that something came to its end.
+    // The strongest action; of two halts, the one that is not about exhaustion.
     let weight = |action: Action, detection: &Detection| {
         let per_cent = (detection.confidence.clamp(0.0, 1.0) * 100.0) as u8;
         (action.strength(), detection.severity, !detection.behaviour.is_exhaustion(), per_cent)
@@ -78,7 +78,7 @@ fn nudged(times: usize) -> String {
 struct Account<'p> {
     past: &'p [&'p Intervention],
     nudged_elsewhere: usize,
-    /// Since it was last halted and the session began: what came before was another session's.
+    /// Interventions since the last halt and since the session began: earlier ones were about another session.
     session: &'p [&'p Intervention],
     /// When the session began.
     began: Wall,
@@ -96,17 +96,19 @@ impl<'p> Account<'p> {
     ) -> Self {
         let halted = past.iter().rposition(|one| one.action == Action::Halt);
         let since = &past[halted.map_or(0, |at| at + 1)..];
-        // By their order, once the session has any: a clock that was set back makes nothing an earlier session's.
+        // By their order, once the session has any: a clock that was set back moves no intervention to an earlier
+        // session.
         let first = since.iter().position(|one| one.time >= began).unwrap_or(since.len());
         Self { past, nudged_elsewhere, session: &since[first..], began, now, config }
     }
 
-    /// Whether this is less than so long ago. A clock that was put back makes nothing young again.
+    /// Whether the time is less than so many seconds ago. A clock that was set back makes no intervention recent.
     fn within(&self, time: Wall, seconds: u64) -> bool {
         u64::try_from(self.now.since(time)).is_ok_and(|since| since < seconds)
     }
 
-    /// A halt takes its time. An agent that still runs long after a halt was not stopped by it, and is judged again.
+    /// Whether a halt is in progress. An agent that still runs long after a halt was not stopped by it, and is judged
+    /// again.
     fn is_being_halted(&self) -> bool {
         let (patience, cooldown) = (self.config.patience_seconds(), self.config.nudge_cooldown_seconds);
         let halted = self.past.iter().rev().find(|one| one.action == Action::Halt);
@@ -126,13 +128,13 @@ impl<'p> Account<'p> {
         }
         let usual = self.without_question(detection);
         match self.question(detection) {
-            // What is certain need not wait for an answer.
+            // A certain detection need not wait for an answer.
             Some(asked) if usual != Some(Action::Halt) => self.after_question(asked),
             _ => usual,
         }
     }
 
-    /// What follows from the detection and the nudges alone.
+    /// The action by the detection and the nudges alone.
     fn without_question(&self, detection: &Detection) -> Option<Action> {
         let behaviour = detection.behaviour;
         let critical = detection.severity == Gravity::Critical;
@@ -140,7 +142,8 @@ impl<'p> Account<'p> {
             if critical && detection.suggested == Action::Halt {
                 return self.stop(detection);
             }
-            // A second nudge would only use up the nudges, and no person has to decide about a session that ends by itself.
+            // A second nudge would only use up the nudges, and no person has to decide about a session that ends by
+            // itself.
             let nudged = self.nudges_about(behaviour).any(|one| one.severity >= detection.severity);
             return if nudged {
                 None
@@ -151,7 +154,8 @@ impl<'p> Account<'p> {
         if !critical && detection.suggested == Action::Nudge {
             return self.nudge(detection);
         }
-        // Before a question to a person one nudge of the session is enough; a halt needs one about behaviour that still goes on.
+        // A question needs one nudge of the session before it; a halt needs a nudge about behaviour that still
+        // continues.
         let asks = detection.suggested == Action::Escalate;
         let nudged = self.nudges_about(behaviour).next().map(|one| one.time);
         match nudged.filter(|time| asks || self.within(*time, self.episode_seconds())) {
@@ -161,13 +165,13 @@ impl<'p> Account<'p> {
         }
     }
 
-    /// The nudges of this session about a behaviour, the last one first.
+    /// The nudges of this session about a behaviour, latest first.
     fn nudges_about(&self, behaviour: Behaviour) -> impl Iterator<Item = &&'p Intervention> {
         let about = move |one: &&&Intervention| one.action == Action::Nudge && one.behaviour == behaviour;
         self.session.iter().rev().filter(about)
     }
 
-    /// An older nudge was about behaviour that ended: otherwise the overseer would have done more by now.
+    /// An older nudge was about behaviour that ended: otherwise the overseer would have done more already.
     fn episode_seconds(&self) -> u64 {
         let next = self.config.nudge_cooldown_seconds.max(self.config.patience_seconds());
         self.config.remembered_seconds().saturating_add(next)
@@ -206,7 +210,7 @@ impl<'p> Account<'p> {
         self.question(detection).is_none().then_some(Action::Escalate)
     }
 
-    /// What a person was asked about this behaviour since it goes on.
+    /// The last question about this behaviour since the behaviour began.
     fn question(&self, detection: &Detection) -> Option<&'p Intervention> {
         let about = |one: &&&Intervention| {
             one.action == Action::Escalate
@@ -216,7 +220,7 @@ impl<'p> Account<'p> {
         self.session.iter().rev().find(about).copied()
     }
 
-    /// A person was asked about it in this session and answered that the agent may go on.
+    /// Whether a person was asked about the behaviour in this session and answered that the agent may continue.
     fn is_allowed(&self, behaviour: Behaviour) -> bool {
         let is_answered = |(at, asked): (usize, &&Intervention)| {
             asked.action == Action::Escalate
@@ -226,15 +230,15 @@ impl<'p> Account<'p> {
         self.session.iter().enumerate().any(is_answered)
     }
 
-    /// No answer came so far, and the behaviour goes on.
+    /// The action after a question without an answer, while the behaviour continues.
     fn after_question(&self, asked: &Intervention) -> Option<Action> {
         let seconds = i64::try_from(self.config.answer_seconds).unwrap_or(i64::MAX);
         let age = self.now.since(asked.time);
         if (-seconds..seconds).contains(&age) {
-            // A clock that was set back a little only makes it wait longer.
+            // A clock that was set back a little only prolongs the wait.
             return None;
         }
-        // The age of a question dated in the future is unknown: the overseer asks again, by the clock as it is now.
+        // The age of a question dated in the future is unknown: the overseer asks again, by the present clock.
         let over = age >= seconds;
         Some(if over && self.config.halt_on_critical { Action::Halt } else { Action::Escalate })
     }

@@ -1,4 +1,4 @@
-//! What a detector says.
+//! The result of a detector.
 
 use super::snapshot::AgentSnapshot;
 use crate::policy::prelude::*;
@@ -14,10 +14,10 @@ pub struct Detection {
     /// Numbers and names, each a line that a person can check.
     pub evidence: Vec<String>,
     pub suggested: Action,
-    /// When the session began of which it is said: what was done before was about another one.
+    /// When the session began: earlier interventions were about another session.
     #[serde(skip)]
     pub session_began: Wall,
-    /// When the session began to show it without interruption: an older question was about something else.
+    /// Since when the session shows the behaviour without interruption: an older question was about another episode.
     #[serde(skip)]
     pub episode_began: Wall,
 }
@@ -39,7 +39,7 @@ impl Detection {
             evidence,
             suggested: Action::Nudge,
             session_began: of.started_at,
-            // Where no ring has reckoned it, all of the session.
+            // Without a ring, the whole session.
             episode_began: of.started_at,
         }
     }

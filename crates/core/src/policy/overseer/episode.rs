@@ -6,7 +6,8 @@
 use super::{detection::Detection, snapshot::AgentSnapshot, snapshot::Episode};
 use crate::policy::prelude::*;
 
-/// The episodes that go on at this look; `found` is what this look alone shows, `window` how many looks are a window.
+/// The episodes that continue in this snapshot; `found` is what this snapshot alone shows, `window` the number of
+/// snapshots in a window.
 pub(super) fn at_look(
     before: Option<&AgentSnapshot>,
     now: &AgentSnapshot,
@@ -25,7 +26,8 @@ pub(super) fn at_look(
             Some(_) => 0,
             None => earlier.map_or(0, |earlier| earlier.unseen).saturating_add(1),
         };
-        // What was never certain is over when a whole window does not show it: reading in bursts is no episode.
+        // A behaviour that was never critical ends when a whole window does not show it: reading in bursts is no
+        // episode.
         let lasts = earlier.is_some_and(|earlier| earlier.critical) || unseen < window;
         let goes_on = stands && lasts && before.is_some_and(|before| !now.progress_since(before));
         if detection.is_none() && !goes_on {
@@ -33,39 +35,41 @@ pub(super) fn at_look(
         }
         Some(Episode {
             behaviour,
-            // A clock that was set back must not make what is asked from now on older than its reason.
+            // A clock that was set back must not make a new question older than its reason.
             since: earlier.map_or(now.time, |earlier| earlier.since.min(now.time)),
             critical: stands && earlier.is_some_and(|earlier| earlier.critical)
                 || detection.is_some_and(|one| one.severity == Gravity::Critical),
             unseen,
         })
     };
-    // What is used up does not come back, so its grade cannot fall.
+    // Used resources do not come back, so the grade of exhaustion cannot fall.
     Behaviour::ALL.into_iter().filter(|behaviour| !behaviour.is_exhaustion()).filter_map(at).collect()
 }
 
-/// Whether the work moved between two looks, as far as it matters for the grade of this behaviour.
+/// Whether the work progressed between two snapshots, for the grade of this behaviour.
 fn progressed(behaviour: Behaviour, before: &AgentSnapshot, now: &AgentSnapshot) -> bool {
     match behaviour {
         Behaviour::InfiniteLoop => now.progress_since(before) || now.other_call_since(before),
-        // Its trees come and go; a new one ends what the detector counts.
+        // Trees come and go here; a new tree ends the count of the detector.
         Behaviour::Oscillation => now.stepped_since(before),
         _ => now.progress_since(before),
     }
 }
 
-/// What this look shows, with the grade that its episode has reached.
+/// The detections of this snapshot, with the grade that their episodes have reached.
 pub(super) fn keep_grades(found: &mut [Detection], latest: &AgentSnapshot) {
     for detection in found {
         let Some(episode) = latest.episodes.iter().find(|one| one.behaviour == detection.behaviour) else {
             continue;
         };
         detection.episode_began = episode.since;
-        // One weaker look does not lower a grade that the episode has reached.
+        // One weaker snapshot does not lower the grade of the episode.
         if episode.critical && detection.suggested != Action::Halt {
             (detection.severity, detection.suggested) = (Gravity::Critical, Action::Halt);
             let since = episode.since;
-            let why = format!("an earlier look since {since} was critical, and the work has not moved since");
+            let why = format!(
+                "an earlier snapshot since {since} was critical, and the work has not progressed since"
+            );
             detection.evidence.push(why);
         }
     }

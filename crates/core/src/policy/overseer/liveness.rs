@@ -1,5 +1,5 @@
-//! Whether an agent lives, from several signs that may contradict each other. A sign of life outweighs any number of
-//! missing ones, and no agent counts as dead for silence alone.
+//! Whether an agent is alive, by several signs that may contradict each other. One sign of life outweighs any number of
+//! missing ones, and no agent counts as dead because of silence alone.
 
 use super::{config::OverseerConfig, snapshot::AgentSnapshot, snapshot::present_session};
 use crate::policy::prelude::*;
@@ -8,25 +8,25 @@ use crate::policy::prelude::*;
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
     Live,
-    /// Nothing is heard of it, and something of it works.
+    /// The agent is silent, but its processes work.
     Quiet,
-    /// Nothing is heard of it and nothing of it works; it may wait for an answer.
+    /// The agent is silent and its processes do not work; it may wait for an answer.
     Suspect,
-    /// Its runner is gone, and so is its work: it has done what there was.
+    /// The runner has ended, and the agent holds no work: it has finished.
     Finished,
-    /// Its runner is gone, and what it held has expired.
+    /// The runner has ended, and the agent's lease has expired.
     Dead,
 }
 
-/// What is known beside the snapshots.
+/// Facts besides the snapshots.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Signals {
-    /// Its runner's process lives; unknown if it has none.
+    /// Whether the runner's process is alive; unknown without a runner.
     pub runner_lives: Option<bool>,
     pub lease_expired: bool,
-    /// Since it was last heard of on the board.
+    /// The time since the last heartbeat.
     pub seconds_since_heartbeat: u64,
-    /// Since its last snapshot was taken.
+    /// The time since the last snapshot.
     pub seconds_since_snapshot: Option<u64>,
     pub holds_work: bool,
 }
@@ -44,15 +44,15 @@ impl Liveness {
     }
 }
 
-/// So far back something heard makes an agent live now.
+/// A sign within this time makes an agent live.
 const LATELY_SECONDS: u64 = 60;
 
 pub fn liveness(history: &[AgentSnapshot], signals: &Signals, config: &OverseerConfig) -> Liveness {
-    let heartbeat = format!("last heard of on the board {} s ago", signals.seconds_since_heartbeat);
+    let heartbeat = format!("last heartbeat {} s ago", signals.seconds_since_heartbeat);
     if signals.runner_lives == Some(false) {
         let (grade, work) = match (signals.lease_expired, signals.holds_work) {
-            (true, _) => (Grade::Dead, "its lease is over"),
-            (false, true) => (Grade::Suspect, "its lease is not over"),
+            (true, _) => (Grade::Dead, "its lease has expired"),
+            (false, true) => (Grade::Suspect, "its lease has not expired"),
             (false, false) => (Grade::Finished, "it holds no work"),
         };
         let gone =
@@ -64,18 +64,18 @@ pub fn liveness(history: &[AgentSnapshot], signals: &Signals, config: &OverseerC
         Some(age) if age <= stale_after && !history.is_empty() => {
             of_session(present_session(history), config)
         }
-        // A planner holds nothing and works all the same; so this is asked only where no session is seen.
+        // A planner works without holding a task; so this is checked only if there is no session.
         _ if !signals.holds_work => idle(signals, heartbeat),
         _ => unseen(signals, heartbeat, config),
     }
 }
 
-/// A snapshot that is older says nothing about now: two looks were missed.
+/// An older snapshot says nothing about the present: two snapshots were missed.
 fn stale_after(config: &OverseerConfig) -> u64 {
     ((config.interval() * 3.0).ceil() as u64).max(LATELY_SECONDS)
 }
 
-/// An agent without work has nothing to report, so its silence is no sign of anything.
+/// An agent without work has nothing to report, so its silence is no sign.
 fn idle(signals: &Signals, heartbeat: String) -> Liveness {
     let waits = "it holds no work".to_owned();
     match signals.runner_lives {
@@ -87,11 +87,11 @@ fn idle(signals: &Signals, heartbeat: String) -> Liveness {
     }
 }
 
-/// The agent works and no runner observes it: only the board says anything about it.
+/// The agent works and no runner observes it: only the board shows anything about it.
 fn unseen(signals: &Signals, heartbeat: String, config: &OverseerConfig) -> Liveness {
     let looks = match signals.seconds_since_snapshot {
-        Some(age) => format!("last looked at {age} s ago"),
-        None => "it has not been looked at".to_owned(),
+        Some(age) => format!("last snapshot {age} s ago"),
+        None => "there is no snapshot of it".to_owned(),
     };
     let mut because = vec![heartbeat, looks];
     if signals.runner_lives == Some(true) {
@@ -104,7 +104,7 @@ fn unseen(signals: &Signals, heartbeat: String, config: &OverseerConfig) -> Live
         Grade::Quiet
     } else {
         if signals.lease_expired {
-            because.push("its lease is over".to_owned());
+            because.push("its lease has expired".to_owned());
         }
         Grade::Suspect
     };
@@ -113,7 +113,7 @@ fn unseen(signals: &Signals, heartbeat: String, config: &OverseerConfig) -> Live
 
 fn of_session(looks: &[AgentSnapshot], config: &OverseerConfig) -> Liveness {
     let Some(latest) = looks.last() else { return Liveness::new(Grade::Quiet, Vec::new()) };
-    // The oldest look that is still lately, or the one before the latest.
+    // The oldest snapshot within that time, or the one before the latest.
     let since = |look: &AgentSnapshot| latest.elapsed_seconds.saturating_sub(look.elapsed_seconds);
     let lately = looks.iter().position(|look| since(look) <= LATELY_SECONDS);
     let from = lately.unwrap_or(0).min(looks.len().saturating_sub(2));
@@ -123,9 +123,9 @@ fn of_session(looks: &[AgentSnapshot], config: &OverseerConfig) -> Liveness {
         let began = format!("its session began {} s ago", latest.elapsed_seconds);
         return Liveness::new(Grade::Live, vec![began]);
     }
-    let heard = heard(recent, span);
-    if !heard.is_empty() {
-        return Liveness::new(Grade::Live, heard);
+    let signs = signs_of_life(recent, span);
+    if !signs.is_empty() {
+        return Liveness::new(Grade::Live, signs);
     }
     let silence = format!("no output, no change of the tree and no step on the board for {span} s");
     let mut works = Vec::new();
@@ -134,13 +134,13 @@ fn of_session(looks: &[AgentSnapshot], config: &OverseerConfig) -> Liveness {
         works.push(format!("its processes used {used} ms of processor time in the last {span} s"));
     }
     if latest.has_children() {
-        works.push(format!("{} more than it has by itself", counted(latest.children())));
+        works.push(format!("{} more than the provider's own", counted(latest.children())));
     }
     if !works.is_empty() {
         works.push(silence);
         return Liveness::new(Grade::Quiet, works);
     }
-    let still = format!("no sign of it at all for {} s", latest.still_seconds);
+    let still = format!("no sign of the agent for {} s", latest.still_seconds);
     if latest.still_seconds >= config.suspect_after_seconds {
         let alone = format!("{} of it, and no work of the processor", counted(latest.processes));
         return Liveness::new(Grade::Suspect, vec![still, alone]);
@@ -153,21 +153,21 @@ fn counted(processes: u64) -> String {
     plural(usize::try_from(processes).unwrap_or(usize::MAX), "process")
 }
 
-fn heard(recent: &[AgentSnapshot], span: u64) -> Vec<String> {
+fn signs_of_life(recent: &[AgentSnapshot], span: u64) -> Vec<String> {
     let (first, latest) = (&recent[0], &recent[recent.len() - 1]);
-    let mut heard = Vec::new();
+    let mut signs = Vec::new();
     let bytes = latest.output_bytes.saturating_sub(first.output_bytes);
     if bytes > 0 {
-        heard.push(format!("{bytes} bytes of output in the last {span} s"));
+        signs.push(format!("{bytes} bytes of output in the last {span} s"));
     }
     if recent.windows(2).any(|pair| pair[1].tree != pair[0].tree) {
-        heard.push(format!("its tree changed in the last {span} s"));
+        signs.push(format!("its tree changed in the last {span} s"));
     }
     if recent.windows(2).any(|pair| pair[1].board_mark != pair[0].board_mark) {
-        heard.push(format!("it did something on the board in the last {span} s"));
+        signs.push(format!("it did something on the board in the last {span} s"));
     }
-    if heard.is_empty() && recent.windows(2).any(|pair| pair[1].heard_since(&pair[0])) {
-        heard.push(format!("its counters grew in the last {span} s"));
+    if signs.is_empty() && recent.windows(2).any(|pair| pair[1].active_since(&pair[0])) {
+        signs.push(format!("its counters grew in the last {span} s"));
     }
-    heard
+    signs
 }

@@ -1,5 +1,5 @@
-//! WHETHER AGENTS GET ANYWHERE: pure answers from what was seen of them. Progress is a tree, a finding or a step on the
-//! board; being busy is none.
+//! Whether agents make progress, by their snapshots. Progress is a new tree, a finding or a step on the board; activity
+//! is not.
 
 mod config;
 mod decision;

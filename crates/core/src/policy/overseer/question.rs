@@ -1,4 +1,4 @@
-//! What a person was asked about an agent: what to type for yes and no, and what follows without an answer.
+//! Questions to a person about an agent: the commands for yes and no, and what happens without an answer.
 
 use super::{config::OverseerConfig, detection::Detection};
 use crate::policy::prelude::*;
@@ -6,7 +6,7 @@ use crate::policy::prelude::*;
 /// A question that waits for a person's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// The intervention that asked it; empty while it is not on record.
+    /// The intervention that asked; empty until it is recorded.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
     pub agent: AgentId,
@@ -16,13 +16,13 @@ pub struct Question {
     /// The first line of the evidence.
     pub seen: String,
     pub asked: Wall,
-    /// When the halt follows, or the question is asked again.
+    /// When the halt follows, or the question is repeated.
     pub due: Wall,
-    /// Whether it is the halt that follows.
+    /// Whether a halt follows.
     pub halts: bool,
-    /// What to type for yes.
+    /// The command for yes.
     pub yes: String,
-    /// What to type for no.
+    /// The command for no.
     pub no: String,
 }
 
@@ -59,13 +59,13 @@ impl Question {
         }
     }
 
-    /// The whole of it, for a person.
+    /// The whole question, for a person.
     pub fn text(&self) -> String {
         self.text_after("")
     }
 
-    /// One question that is answered with yes or no, the command for both, and what follows without an answer; `nudged` says
-    /// what was done before.
+    /// A question to answer with yes or no, both commands, and what happens without an answer; `nudged` says how often
+    /// the agent was nudged.
     pub(super) fn text_after(&self, nudged: &str) -> String {
         let Self { agent, seen, yes, no, .. } = self;
         let what = match &self.task {
@@ -90,27 +90,28 @@ impl Question {
     }
 }
 
-/// Whether a person, asked about an agent, may have said by this that it may go on: a nudge by hand.
+/// Whether this is a person's answer that the agent may continue: a nudge by a person.
 pub fn is_answer(one: &Intervention) -> bool {
     one.action == Action::Nudge && is_by_hand(one) && one.by.is_human()
 }
 
-/// Whether it answers this question, which came before it. By twice the time for an answer the question was settled
-/// otherwise, and the nudge is about something else.
+/// Whether it answers this earlier question. After twice the answer time the question was settled otherwise, and the
+/// nudge is about another matter.
 pub(super) fn answers(one: &Intervention, asked: &Intervention, config: &OverseerConfig) -> bool {
     let seconds = i64::try_from(config.answer_seconds).unwrap_or(i64::MAX);
     is_answer(one) && one.time.since(asked.time) < seconds.saturating_mul(2)
 }
 
-/// As sure as a detector can be; only a person or an overseer who orders something is surer, and that distinguishes the two.
+/// The highest confidence of a detector; only orders of a person or an overseer have more, which distinguishes the two.
 pub const SUREST_DETECTION: f64 = 0.99;
 
-/// Whether a person, or an agent that oversees, has ordered it: nothing is to be seen of their reasons.
+/// Whether a person or an overseer agent ordered it: snapshots need not show the reason.
 pub fn is_by_hand(one: &Intervention) -> bool {
     one.confidence > SUREST_DETECTION
 }
 
-/// The questions that wait for an answer, the oldest first: of one agent and behaviour the latest, while the claim stands.
+/// The questions that wait for an answer, oldest first: for each agent and behaviour the latest, while the claim
+/// stands.
 pub fn open_questions(board: &Board, config: &OverseerConfig) -> Vec<Question> {
     let all = &board.rest.interventions;
     let is_open = |at: usize, asked: &Intervention| {
@@ -124,7 +125,7 @@ pub fn open_questions(board: &Board, config: &OverseerConfig) -> Vec<Question> {
     open.map(|(_, one)| Question::of_record(one, config)).collect()
 }
 
-/// The question that this halt follows, if no person answered it in time.
+/// The question before this halt, if no person answered it in time.
 pub fn unanswered_before<'b>(
     board: &'b Board,
     halt: &Intervention,
@@ -142,7 +143,7 @@ fn is_about_same(one: &Intervention, other: &Intervention) -> bool {
     other.concerns(&one.agent, one.incarnation, one.task_id.as_ref())
 }
 
-/// Whether the agent is the one that was meant, and still holds what it held.
+/// Whether the agent still has the same incarnation and claim.
 pub fn claim_stands(board: &Board, one: &Intervention) -> bool {
     let current = board
         .agent(&one.agent)

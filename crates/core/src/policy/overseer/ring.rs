@@ -1,4 +1,4 @@
-//! The looks at one agent that are kept, and what has to be known for longer than they are.
+//! The kept snapshots of one agent, and facts that must be known for longer.
 
 use super::config::OverseerConfig;
 use super::detect::at_this_look;
@@ -6,14 +6,14 @@ use super::episode;
 use super::snapshot::{AgentSnapshot, present_session};
 use crate::policy::prelude::*;
 
-/// What is remembered of one agent, the oldest first.
+/// The snapshots of one agent, oldest first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Ring {
     pub snapshots: Vec<AgentSnapshot>,
 }
 
 impl Ring {
-    /// Adds a look, with what has to be known for longer than the ring remembers.
+    /// Adds a snapshot, with the facts that must outlive the ring.
     pub fn push(&mut self, mut snapshot: AgentSnapshot, config: &OverseerConfig) {
         let before = self.snapshots.last().filter(|before| before.same_session(&snapshot)).cloned();
         let fewest = before.as_ref().map_or(snapshot.processes, |before| before.fewest_processes);
@@ -21,7 +21,7 @@ impl Ring {
         snapshot.still_seconds = before.as_ref().map_or(0, |before| snapshot.still_after(before));
         snapshot.episodes = Vec::new();
         self.snapshots.push(snapshot);
-        let too_many = self.snapshots.len().saturating_sub(config.kept());
+        let too_many = self.snapshots.len().saturating_sub(config.snapshots_kept());
         self.snapshots.drain(..too_many);
         let found = at_this_look(&self.snapshots, config);
         if let Some(latest) = self.snapshots.last_mut() {
@@ -29,7 +29,7 @@ impl Ring {
         }
     }
 
-    /// Those of the present session.
+    /// The snapshots of the current session.
     pub fn session(&self) -> &[AgentSnapshot] {
         present_session(&self.snapshots)
     }

@@ -1,4 +1,4 @@
-//! Histories of agents, and the detections they must give.
+//! Snapshot histories, and the expected detections.
 
 mod any;
 mod decisions;
@@ -15,7 +15,7 @@ use super::*;
 
 const BEGAN: i64 = 1_790_000_000;
 
-/// A look at a coder in the middle of its work; everything is still.
+/// A snapshot of a coder in the middle of its work, without activity.
 fn look(at: u64) -> AgentSnapshot {
     AgentSnapshot {
         agent: AgentId::new("coder-1").expect("an id"),
@@ -56,7 +56,7 @@ fn look(at: u64) -> AgentSnapshot {
     }
 }
 
-/// Looks ten seconds apart, stored in the ring as a runner does.
+/// Snapshots ten seconds apart, stored in the ring as a runner does.
 fn film(count: u64, change: impl Fn(u64, &mut AgentSnapshot)) -> Vec<AgentSnapshot> {
     let mut ring = Ring::default();
     for at in 1..=count {
@@ -71,7 +71,7 @@ fn settings() -> OverseerConfig {
     OverseerConfig::default()
 }
 
-/// A history that a test has changed, as the ring would have reckoned it.
+/// A history that a test has changed, with the values that the ring computes.
 fn reckoned(history: &[AgentSnapshot]) -> Vec<AgentSnapshot> {
     let mut ring = Ring::default();
     let config = OverseerConfig { snapshot_history_size: 100, ..settings() };
@@ -115,7 +115,7 @@ fn done(action: Action, behaviour: Behaviour, at: i64) -> Intervention {
     }
 }
 
-/// A person's nudge by hand: the answer "no, it may go on".
+/// A person's nudge: the answer "no, it may continue".
 fn said_no(at: i64) -> Intervention {
     Intervention { confidence: 1.0, ..done(Action::Nudge, Behaviour::Reported, at) }
 }

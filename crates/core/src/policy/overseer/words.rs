@@ -1,9 +1,9 @@
-//! Texts of nudges to agents and questions to people: what was seen, what to do now, and the command for it.
+//! Texts of nudges to agents and questions to people: the observation, the advice, and the command.
 
 use super::detection::Detection;
 use crate::policy::prelude::*;
 
-/// What an agent calls its task in a command; it may have none.
+/// The agent's task for a command; an agent may have none.
 fn task(detection: &Detection) -> &str {
     detection.task.as_ref().map_or("TASK", |task| task.as_str())
 }
@@ -36,7 +36,7 @@ fn name(behaviour: Behaviour) -> &'static str {
     match behaviour {
         Behaviour::InfiniteLoop => "You do the same thing again and again",
         Behaviour::RepeatedFailures => "What you try keeps failing",
-        Behaviour::Stagnation => "You have used much and nothing has come of it yet",
+        Behaviour::Stagnation => "You have used many tokens without progress",
         Behaviour::TokenExhaustion => "Your tokens are nearly used up",
         Behaviour::Timeout => "Your time is nearly over",
         Behaviour::Oscillation => "You go back and forth between the same states",
@@ -49,12 +49,12 @@ fn advice(detection: &Detection) -> String {
     let lines: &[&str] = match detection.behaviour {
         Behaviour::InfiniteLoop => &[
             "Do not make that call once more: its answer will be the same.",
-            "Write down what you expected of it, what came instead, and choose another way.",
+            "Write down what you expected of the call and what you got, and choose another way.",
             "If there is no other way, ask: {ask}",
         ],
         Behaviour::RepeatedFailures => &[
             "Read the first of the errors to its end before you change anything.",
-            "Check what you took for granted; go back to the last state that worked (`git log`, `git diff`).",
+            "Check your assumptions; go back to the last state that worked (`git log`, `git diff`).",
             "If the cause is outside your task, ask: {ask}",
         ],
         Behaviour::Stagnation if detection.role.judges() => &[
@@ -67,28 +67,28 @@ fn advice(detection: &Detection) -> String {
             "If you lack something, ask: {ask}",
         ],
         Behaviour::TokenExhaustion | Behaviour::Timeout => &[
-            "Begin nothing new. Commit what you have.",
-            "Finish what is nearly finished, else leave it in order: {hand_over}",
+            "Start nothing new. Commit your work.",
+            "Finish work that is nearly finished, else hand it over: {hand_over}",
         ],
         Behaviour::Oscillation => &[
-            "Both states were there before and neither satisfied you: write down what each of them lacks.",
-            "Look for a third one that has both, or decide for one and say why.",
-            "If two demands contradict each other, ask which one holds: {ask}",
+            "You had both states before and kept neither: write down what each of them lacks.",
+            "Look for a third state that lacks neither, or choose one and say why.",
+            "If two demands contradict each other, ask which one applies: {ask}",
         ],
         Behaviour::ScopeCreep => &[
-            "Undo what the task does not need; submit refuses it anyway.",
+            "Undo changes that the task does not need; submit refuses them anyway.",
             "If it is needed, announce it: `liza task checkpoint {task} … --file PATH`; if it is other work, leave it: \
              `liza discover \"…\" --task {task} --severity minor --urgency deferred`",
             "If the scope is wrong, ask: {ask}",
         ],
-        Behaviour::Reported => &["If you see it otherwise, ask: {ask}"],
+        Behaviour::Reported => &["If you disagree, ask: {ask}"],
     };
     let list: String = lines.iter().map(|line| format!("- {line}\n")).collect();
     let list = list.replace("{ask}", &ask(detection)).replace("{hand_over}", &hand_over(detection));
     list.replace("{task}", task(detection))
 }
 
-/// The caller adds what was seen, from the same evidence that is put on record.
+/// The caller adds the evidence that is recorded.
 pub fn nudge(detection: &Detection) -> String {
     format!("{}. What helps:\n{}", name(detection.behaviour), advice(detection))
 }
@@ -97,7 +97,7 @@ pub fn halt(detection: &Detection) -> String {
     let after = if detection.behaviour.is_exhaustion() {
         "Your work is kept, and another agent continues it."
     } else {
-        "Your work is kept. Liza informs the planner, which decides what becomes of it."
+        "Your work is kept. Liza informs the planner, which decides how the task continues."
     };
     format!("You are stopped. {}. {after}", name(detection.behaviour))
 }

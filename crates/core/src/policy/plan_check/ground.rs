@@ -1,38 +1,38 @@
-//! What the repository says to a task: whether its tests have a place, its spec the heading, its paths a directory.
+//! Checks a task against the repository: tests inside its scope, the heading of its spec, the directories of its paths.
 
 use super::{Finding, Severity};
 use crate::board::task::Kind;
 use crate::policy::prelude::*;
 
-/// What was looked up in the repository for one task.
+/// Facts about the repository for one task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ground {
-    /// No path of its scope is one of a test or has tests below it.
+    /// No path of its scope is a test or has tests below it.
     pub no_tests: bool,
     pub lost_anchor: Option<LostAnchor>,
     pub no_parents: Vec<NoParent>,
 }
 
-/// An anchor that its spec does not have.
+/// An anchor that is missing in the spec.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostAnchor {
     pub file: String,
     pub anchor: String,
-    /// The anchor of the spec that is most like it.
+    /// The most similar anchor of the spec.
     pub nearest: Option<String>,
 }
 
-/// A path whose directory is not there.
+/// A path whose directory is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoParent {
     pub path: String,
-    /// The first directory on its way that is missing.
+    /// The first missing directory of the path.
     pub missing: String,
-    /// The one most like it that is there.
+    /// The most similar existing directory.
     pub nearest: Option<String>,
 }
 
-/// Says what looks wrong. Nothing of it is refused: what is missing may be about to be made.
+/// All findings are warnings: the task may be about to create a missing path.
 pub fn of_task(task: &NewTask, ground: &Ground) -> Vec<Finding> {
     let id = &task.id;
     let mut found = Vec::new();

@@ -7,10 +7,10 @@ use crate::policy::prelude::*;
 pub struct Order {
     /// Tasks whose dependencies all lie in earlier groups.
     pub groups: Vec<Vec<TaskId>>,
-    /// Pairs that nothing orders and that own the same paths: the second waits for the first, whichever is claimed first.
+    /// Pairs of unordered tasks that own the same paths: one waits for the other, whichever is claimed first.
     pub waits: Vec<Wait>,
     pub critical_path: CriticalPath,
-    /// Two tasks at least wait for neither's result.
+    /// At least two tasks do not depend on each other's result.
     #[serde(skip)]
     pub branches: bool,
 }
@@ -21,11 +21,11 @@ pub struct Wait {
     pub paths: (PathPattern, PathPattern),
 }
 
-/// The longest chain of tasks that wait for each other: no team is faster.
+/// The longest chain of dependent tasks: no team is faster.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct CriticalPath {
     pub tasks: Vec<TaskId>,
-    /// Its timeboxes together; nothing where not every task of the plan has one.
+    /// The sum of its time limits; none if a task of the plan has no time limit.
     pub minutes: Option<u64>,
 }
 
@@ -38,7 +38,7 @@ impl Wait {
     }
 }
 
-/// What a task takes for itself alone.
+/// The paths that a task owns.
 pub fn owned(task: &NewTask) -> &[PathPattern] {
     if task.owns.is_empty() { &task.scope.inside } else { &task.owns }
 }
@@ -49,7 +49,7 @@ impl Order {
         let groups = graph.layers();
         let sorted = Sorted::new(tasks, &groups);
         let branches = sorted.branches(tasks);
-        // In a chain everything is ordered; only tasks on a circle are in no order.
+        // In a chain all tasks are ordered; only tasks on a cycle have no order.
         let in_chain = !branches && sorted.order.len() == tasks.len();
         let waits = if in_chain { Vec::new() } else { waits(tasks, &sorted) };
         let critical_path = sorted.critical_path(tasks, &waits);
@@ -59,11 +59,11 @@ impl Order {
     }
 }
 
-/// The tasks by number, in an order in which everything comes after what it waits for. Those on a circle are not in it.
+/// The tasks by number, each after its dependencies. Tasks on a cycle are left out.
 struct Sorted<'a> {
     numbers: BTreeMap<&'a TaskId, usize>,
     order: Vec<usize>,
-    /// By task: a bit for every task it waits for, directly or through others.
+    /// By task: a bit for every direct or indirect dependency.
     before: Vec<Vec<u64>>,
 }
 
@@ -93,14 +93,14 @@ impl<'a> Sorted<'a> {
         is_before(one, other) || is_before(other, one)
     }
 
-    /// Whether two tasks could be worked on without waiting for each other's result.
+    /// Whether two tasks can be worked on without waiting for each other's result.
     fn branches(&self, tasks: &[NewTask]) -> bool {
-        // In a chain everything is ordered with its neighbour; a pair that is not lies side by side somewhere.
+        // In a chain, neighbours are ordered; an unordered pair is side by side somewhere.
         let in_chain = self.order.windows(2).all(|pair| self.are_ordered(pair[0], pair[1]));
         tasks.len() > 1 && !in_chain
     }
 
-    /// Shared paths order two tasks as a dependency does; which comes first is open, so the earlier of this order is taken.
+    /// Shared paths order two tasks like a dependency; which comes first is open, so the earlier in this order is used.
     fn critical_path(&self, tasks: &[NewTask], waits: &[Overlap]) -> CriticalPath {
         let timed = tasks.iter().all(|task| task.timebox_minutes.is_some());
         let weight = |number: usize| match tasks[number].timebox_minutes {

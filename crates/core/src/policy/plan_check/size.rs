@@ -1,4 +1,4 @@
-//! How the work is split: tasks that are too large, tasks that are too small, or work not worth splitting at all.
+//! The sizes of tasks: too large, too small, or work that should not be split.
 
 use super::{Finding, Severity, order::Order, order::owned};
 use crate::board::slice::{HARD_CAP_MINUTES, MICRO_MINUTES, SliceKind};
@@ -8,7 +8,7 @@ const MOST_FILES: usize = 5;
 const MOST_LINES: u32 = 500;
 const MOST_STEPS: usize = 5;
 
-/// Whether the work should have been split at all, and why.
+/// Whether the work should be split at all, and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Split {
     pub justified: bool,
@@ -18,7 +18,7 @@ pub struct Split {
 impl Split {
     pub fn of(tasks: &[NewTask], order: &Order) -> Self {
         let mut paths: Vec<_> = tasks.iter().map(owned).filter(|paths| !paths.is_empty()).collect();
-        // Equal ones are never apart.
+        // Sorting puts equal paths side by side.
         paths.sort_unstable();
         paths.dedup();
         let part = |(at, one): (usize, &&[PathPattern])| {
@@ -44,7 +44,7 @@ impl Split {
     }
 }
 
-/// What can be said of one task alone.
+/// Findings about one task alone.
 pub fn of_task(task: &NewTask, strict: bool) -> Vec<Finding> {
     let id = &task.id;
     let mut found = Vec::new();
@@ -54,19 +54,19 @@ pub fn of_task(task: &NewTask, strict: bool) -> Vec<Finding> {
     if files > MOST_FILES {
         let says = if expected.is_some() { "expects to change" } else { "names" };
         let message = format!("{id} {says} {files} files; more than {MOST_FILES} is too much for one task");
-        let hint = "cut it where the modules part, each with the tests of its own code";
+        let hint = "split it between modules, each part with its own tests";
         found.push(Finding::of(Severity::Warning, "too_many_files", id, message, hint));
     }
     if let Some(lines) = task.expected_lines.filter(|lines| *lines > MOST_LINES) {
         let message =
             format!("{id} expects {lines} lines; more than {MOST_LINES} is too much to review at once");
-        let hint = "cut it into steps that each work and can be merged alone";
+        let hint = "split it into steps that each work and can be merged alone";
         found.push(Finding::of(Severity::Warning, "too_many_lines", id, message, hint));
     }
     let steps = task.done_when.len();
     if steps > MOST_STEPS {
         let message = format!("{id} has {steps} criteria; more than {MOST_STEPS} is too much for one task");
-        let hint = "criteria that need no common code belong to tasks of their own";
+        let hint = "criteria without common code belong in separate tasks";
         found.push(Finding::of(Severity::Warning, "too_many_criteria", id, message, hint));
     }
     found.extend(timebox(task, strict));
@@ -79,35 +79,34 @@ fn timebox(task: &NewTask, strict: bool) -> Option<Finding> {
     let band = slice.band(&task.role);
     if task.role.codes() && minutes > HARD_CAP_MINUTES {
         let message = format!(
-            "{id} is given {minutes} minutes; a coder's work is given at most {HARD_CAP_MINUTES}, so that a stall is noticed"
+            "{id} is given {minutes} minutes; a coder's task gets at most {HARD_CAP_MINUTES}, so that a stall is noticed"
         );
         let hint = "split it into smaller tasks; what brings the parts together is for `role: supervisor` with `slice_kind: merge`";
         return Some(Finding::of(Severity::Error, "timebox_over_cap", id, message, hint));
     }
-    // A probe only runs commands: it may be as short as it is.
+    // A probe only runs commands: it may be short.
     if minutes < MICRO_MINUTES && slice != SliceKind::Probe {
-        let message = format!(
-            "{id} is given {minutes} minute; to hand out, review and merge it takes longer than that"
-        );
-        let hint = "do it within the task it belongs to; an operator's task that only runs commands has `slice_kind: probe`";
+        let message =
+            format!("{id} is given {minutes} minute; dispatch, review and merge take longer than that");
+        let hint = "make it part of another task; an operator's task that only runs commands has `slice_kind: probe`";
         return Some(Finding::of(sized(strict, Severity::Warning), "micro_slice", id, message, hint));
     }
     (!band.contains(&minutes)).then(|| {
         let (what, least, most) = (slice.words(&task.role), band.start(), band.end());
         let message = format!("{id} is given {minutes} minutes; {what} takes {least} to {most}");
-        let hint = "split it differently, or say by slice_kind (probe, work, review, merge) what it is for";
-        // No reviewer looks at an operator's work, so its time is all that bounds it.
+        let hint = "split it differently, or name its purpose with slice_kind (probe, work, review, merge)";
+        // No reviewer checks an operator's work, so its time limit is the only bound.
         let bound = strict && task.role == Role::operator() && slice == SliceKind::Work;
         Finding::of(sized(bound, Severity::Advice), "timebox_band", id, message, hint)
     })
 }
 
-/// On a routed goal an error: no agent reads advice between a plan and its acceptance.
+/// An error for a routed goal: no agent reads advice between a plan and its acceptance.
 fn sized(strict: bool, otherwise: Severity) -> Severity {
     if strict { Severity::Error } else { otherwise }
 }
 
-/// What can be said of the tasks together.
+/// Findings about the tasks together.
 pub fn of_plan(tasks: &[NewTask], split: &Split, strict: bool) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut by_place: BTreeMap<Vec<&str>, Vec<&NewTask>> = BTreeMap::new();
@@ -130,16 +129,16 @@ pub fn of_plan(tasks: &[NewTask], split: &Split, strict: bool) -> Vec<Finding> {
             ids.join(", "),
             place.join(", ")
         );
-        let hint = "make them one task, or say by timebox_minutes that together they take more than 12";
+        let hint = "make them one task, or show with timebox_minutes that together they take more than 12";
         found.push(Finding::of_all(Severity::Warning, "same_place", message, hint));
     }
     if !split.justified && !says_so {
         let ids: Vec<&str> = tasks.iter().map(|task| &task.id).map(TaskId::as_str).collect();
         let message = format!(
-            "nothing speaks for cutting this into {}: the same paths, one after the other, and no more than 12 minutes as far as it says",
+            "there is no reason to split this into {}: the same paths, one after the other, and at most 12 minutes as declared",
             ids.join(", ")
         );
-        let hint = "make it one task; cut where parts own disjoint paths, do not wait for each other, or take too long";
+        let hint = "make it one task; split where parts own disjoint paths, do not wait for each other, or take too long";
         found.push(Finding::of_all(sized(strict, Severity::Advice), "split_unjustified", message, hint));
     }
     found

@@ -66,7 +66,7 @@ fn large_plan_waits_only_where_paths_meet() {
     let order = Order::of(&apart);
     assert_eq!(order.waits.len(), 2_000, "each part has two owners");
     assert_eq!(order.groups.len(), 1);
-    // All own the same, and each waits for the one before anyway.
+    // All own the same path, and each depends on the one before.
     let chain: Vec<NewTask> = (0..4_000)
         .map(|n| {
             task(
@@ -156,10 +156,10 @@ fn tags_lift_no_cap_of_a_coder() {
 
 #[test]
 fn split_without_a_reason_is_noted() {
-    // The same files, one after the other, nothing long: that is one task.
+    // The same files, one after the other, nothing long: one task is enough.
     let chain = [task("a", "one.rs", &[]), task("b", "one.rs", &["a"]), task("c", "one.rs", &["b"])];
     finds(&chain, &[(Warning, "same_place")]);
-    // A shared directory is weaker evidence, and still nothing justifies the split.
+    // A shared directory is weaker evidence, but the split still has no reason.
     let chain = [task("a", "src/", &[]), task("b", "src/", &["a"])];
     let checked = Scene::new().check(&chain);
     assert_eq!(codes(&checked), [(Advice, "split_unjustified")]);
@@ -190,7 +190,7 @@ fn shared_paths_lengthen_the_critical_path() {
         checked.order.critical_path,
         CriticalPath { tasks: vec![id("a"), id("b"), id("c")], minutes: Some(18) }
     );
-    // Without all the timeboxes it is the number of tasks that counts.
+    // If a time limit is missing, the number of tasks counts.
     let mut untimed = tasks;
     untimed[3].timebox_minutes = None;
     let path = Scene::new().check(&untimed).order.critical_path;

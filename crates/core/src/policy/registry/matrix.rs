@@ -6,15 +6,15 @@ use crate::policy::{prelude::*, provider::ProviderEntry, provider::ToolClass};
 words! {
     /// How a cell is enforced.
     pub enum Held {
-        /// The transition function knows the role.
+        /// The rules depend on the role.
         Rule = "rule",
-        /// The transition function knows what liza.yaml said when the agent was registered.
+        /// The rules depend on the permissions of liza.yaml at the agent's registration.
         Registry = "registry",
         /// The provider's own options.
         Provider = "provider",
         /// Only the prompt asks for it; nothing enforces it.
         Prompt = "prompt",
-        /// Nothing: it may.
+        /// Nothing: it is allowed.
         Nothing = "nothing",
     }
 }
@@ -24,7 +24,7 @@ pub struct Cell {
     pub role: Role,
     pub allowed: bool,
     pub by: Held,
-    /// More about it: which roles, which options, what they leave open.
+    /// Details: which roles, which options, what they leave open.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -69,7 +69,7 @@ fn cell(role: &Role, allowed: bool, by: Held, note: impl Into<String>) -> Cell {
 }
 
 fn on_board(registry: Registry<'_>, role: &Role, operation: Operation) -> Cell {
-    // Operations that no role is denied.
+    // Operations that are denied to no role.
     let own = if operation == Operation::Stop { "only what it holds or reviews" } else { "" };
     if !allowed_by_rules(role, operation) {
         return cell(role, false, Held::Rule, own);
@@ -87,11 +87,11 @@ fn on_board(registry: Registry<'_>, role: &Role, operation: Operation) -> Cell {
     cell(role, true, Held::Rule, note)
 }
 
-/// Switches for others belong to the operation that stops others.
+/// Setting switches for others belongs to the operation that stops others.
 fn switches(registry: Registry<'_>, role: &Role) -> Cell {
     let found = on_board(registry, role, Operation::Stop);
     let own = "only for itself and what it holds or reviews";
-    let note = if found.allowed { "any, not to be taken away" } else { own };
+    let note = if found.allowed { "any; cannot be denied" } else { own };
     Cell { note: note.to_owned(), ..found }
 }
 
@@ -104,7 +104,7 @@ fn of_tools(registry: Registry<'_>, player: Player<'_>, role: &Role, class: Tool
     match entry.denial(class) {
         None => cell(role, false, Held::Prompt, format!("{name} has no option for it")),
         Some(how) if how.without_liza && !express => {
-            cell(role, false, Held::Prompt, format!("{name} could only be kept from it together with `liza`"))
+            cell(role, false, Held::Prompt, format!("{name} can deny it only together with `liza`"))
         }
         Some(how) => {
             let started = registry.started_without(role, &entry);

@@ -1,4 +1,4 @@
-//! The role registry: what a role may do, from `roles` in liza.yaml or by default, and what becomes of it: grants on the
+//! The role registry: the permissions of roles, from `roles` in liza.yaml or by default. They become grants on the
 //! board, and tools that an agent command is started without.
 
 mod matrix;
@@ -16,12 +16,12 @@ use crate::board::grants::{Grants, default_recipients, default_spawns};
 pub use matrix::{Cell, Held, Matrix, Row, matrix};
 pub use problems::{Problem, problems};
 
-/// Something that can be allowed or denied.
+/// An operation or tool that can be allowed or denied.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {
     Operation(Operation),
     Tools(ToolClass),
-    /// A tool by the name its provider has for it.
+    /// A tool by its provider's name.
     Tool(String),
 }
 
@@ -33,15 +33,16 @@ impl Right {
     }
 }
 
-/// A kind of tools that a role does without, and who says so.
+/// A kind of tools that is denied to a role, and the source of the denial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeniedClass {
     pub class: ToolClass,
-    /// liza.yaml says it; else it is the built-in default, which is never bought with an agent that cannot use `liza`.
+    /// liza.yaml denies it; otherwise it is the built-in default, which is not applied if the agent could then not run
+    /// `liza`.
     pub express: bool,
 }
 
-/// Every role there is for this project, and what it may do.
+/// All roles of this project, and their permissions.
 #[derive(Clone, Copy)]
 pub struct Registry<'c> {
     config: &'c ProjectConfig,
@@ -66,20 +67,20 @@ impl<'c> Registry<'c> {
         self.config.roles.keys().filter(|role| !BUILT_IN_ROLES.contains(&role.as_str()))
     }
 
-    pub fn said(self, role: &Role) -> Option<&'c RoleConfig> {
+    pub fn settings_of(self, role: &Role) -> Option<&'c RoleConfig> {
         self.config.roles.get(role)
     }
 
-    /// The provider of a role if the command line names none, and the setting that says so.
+    /// The default provider of a role, and the setting that names it.
     pub fn provider(self, role: &Role) -> Option<(&'c str, &'static str)> {
         let of_team = self.config.team.iter().find(|member| &member.role == role);
         let of_team = of_team.and_then(|member| member.provider.as_deref()).map(|name| (name, "team"));
-        let of_role = || self.said(role)?.provider.as_deref().map(|name| (name, "roles"));
+        let of_role = || self.settings_of(role)?.provider.as_deref().map(|name| (name, "roles"));
         of_team.or_else(of_role).or_else(|| self.config.provider.as_deref().map(|name| (name, "provider")))
     }
 
     fn rights(self, role: &Role, list: impl Fn(&'c RoleConfig) -> &'c [String]) -> Vec<Right> {
-        let said = self.said(role).map(list).unwrap_or_default();
+        let said = self.settings_of(role).map(list).unwrap_or_default();
         said.iter().map(|name| Right::named(name)).collect()
     }
 
@@ -99,7 +100,7 @@ impl<'c> Registry<'c> {
         self.denied(role).contains(&right) || (listed && !allowed.contains(&right))
     }
 
-    /// The kinds of tools a role does without.
+    /// The kinds of tools that are denied to a role.
     pub fn denied_classes(self, role: &Role) -> Vec<DeniedClass> {
         let (allowed, denied) = (self.allowed(role), self.denied(role));
         let listed = allowed.iter().any(|right| matches!(right, Right::Tools(_)));
@@ -112,7 +113,7 @@ impl<'c> Registry<'c> {
         ToolClass::ALL.iter().copied().filter_map(of).collect()
     }
 
-    /// The tools a role does without, by their provider's names.
+    /// The tools that are denied to a role, by their provider's names.
     pub fn denied_tools(self, role: &Role) -> Vec<String> {
         let name = |right: Right| match right {
             Right::Tool(name) => Some(name),
@@ -136,7 +137,7 @@ impl<'c> Registry<'c> {
 
     /// Roles that agents of a role may write to.
     pub fn recipients(self, role: &Role) -> Vec<Role> {
-        let said = self.said(role).and_then(|said| said.may_message.clone());
+        let said = self.settings_of(role).and_then(|said| said.may_message.clone());
         // The planner and the overseer may message added roles, too.
         let with_added = matches!(role.as_str(), "planner" | "overseer");
         said.unwrap_or_else(|| self.by_default(default_recipients(role.as_str()), with_added))
@@ -147,7 +148,7 @@ impl<'c> Registry<'c> {
         if !allowed_by_rules(role, Operation::Plan) {
             return Vec::new();
         }
-        let said = self.said(role).and_then(|said| said.may_spawn.clone());
+        let said = self.settings_of(role).and_then(|said| said.may_spawn.clone());
         said.unwrap_or_else(|| self.by_default(default_spawns(role.as_str()), true))
     }
 
@@ -156,12 +157,13 @@ impl<'c> Registry<'c> {
         built_in.chain(self.added().filter(|_| with_added).cloned()).collect()
     }
 
-    /// The only paths a role's commits may touch; none are all.
+    /// The only paths that a role's commits may touch; an empty list means all.
     pub fn paths(self, role: &Role) -> &'c [PathPattern] {
-        self.said(role).map(|said| said.paths.as_slice()).unwrap_or_default()
+        self.settings_of(role).map(|said| said.paths.as_slice()).unwrap_or_default()
     }
 
-    /// What goes on the board with an agent of these roles: only what is not so by default. It may what any of them may.
+    /// The grants of an agent with these roles: only differences from the defaults. The agent may do what any of its
+    /// roles may.
     pub fn grants(self, roles: &[Role]) -> Grants {
         let denied = |operation: &Operation| {
             let mut may = roles.iter().filter(|role| allowed_by_rules(role, *operation)).peekable();
@@ -194,12 +196,12 @@ impl<'c> Registry<'c> {
 
     /// The purpose of a role.
     pub fn description(self, role: &Role) -> &'c str {
-        let said = self.said(role).and_then(|said| said.description.as_deref());
+        let said = self.settings_of(role).and_then(|said| said.description.as_deref());
         said.unwrap_or_else(|| default_description(role))
     }
 }
 
-/// Roles that review, plan or oversee change no files. A reviewer still has to run tests and `liza`.
+/// Roles that review, plan or oversee change no files. A reviewer still runs tests and `liza`.
 fn default_denied(role: &Role) -> &'static [ToolClass] {
     match role.as_str() {
         "planner" | "code_reviewer" | "red_team" | "overseer" => &[ToolClass::Write],
@@ -209,15 +211,15 @@ fn default_denied(role: &Role) -> &'static [ToolClass] {
 
 fn default_description(role: &Role) -> &'static str {
     match role.as_str() {
-        "planner" => "cuts the goal into tasks, keeps their order, answers what stops them",
+        "planner" => "splits the goal into tasks, orders them, answers their questions",
         "coder" => "implements one task at a time, with its tests",
         "code_reviewer" => "reviews submitted work, and merges approved work",
-        "test_engineer" => "writes tests, inside a task or against what is merged",
-        "red_team" => "tries to break what was approved, before it is merged",
-        "overseer" => "watches for agents that go in circles, and stops them",
+        "test_engineer" => "writes tests, inside a task or for merged code",
+        "red_team" => "tries to break approved work before it is merged",
+        "overseer" => "finds agents without progress, and stops them",
         "supervisor" => "works on tasks that name it; the program that supervises an agent is its runner",
         "operator" => "works on tasks that name it: releases, deployments, machines",
-        "auditor" => "works on tasks that name it: looks, and reports",
+        "auditor" => "works on tasks that name it: reads and reports",
         _ => "works on tasks that name it",
     }
 }

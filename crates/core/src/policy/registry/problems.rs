@@ -1,16 +1,16 @@
-//! What makes no sense in `roles` of liza.yaml: it can be read, and does not do what it seems to say.
+//! Settings in `roles` of liza.yaml that can be read but do not have the effect they suggest.
 
 use similar::TextDiff;
 
 use super::{DeniedClass, Registry, Right, matrix::Player, matrix::names};
 use crate::policy::{prelude::*, provider::ToolClass};
 
-/// How alike a name and a word of ours are, letter by letter, to be taken for a slip.
+/// How similar a name and a known word must be to count as a typing error.
 const SLIP: f32 = 0.7;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Where in liza.yaml.
+    /// The key in liza.yaml.
     pub at: String,
     pub what: String,
     pub remedy: String,
@@ -30,7 +30,7 @@ impl Found<'_> {
 
 pub fn problems(registry: Registry<'_>, player: Player<'_>) -> Vec<Problem> {
     let mut all = Vec::new();
-    for role in registry.roles().iter().filter(|role| registry.said(role).is_some()) {
+    for role in registry.roles().iter().filter(|role| registry.settings_of(role).is_some()) {
         let mut found = Found { role, all: &mut all };
         if role.as_str() == "runner" {
             found.all.push(Problem {
@@ -58,10 +58,9 @@ fn contradictions(registry: Registry<'_>, found: &mut Found<'_>) {
         }
         match right {
             Right::Operation(operation) if !allowed_by_rules(role, *operation) => {
-                let what = format!(
-                    "`{name}` is nothing that the rules let a {role} do; to allow it changes nothing"
-                );
-                found.note("allow", what, "take it out; the rules about roles are not for liza.yaml to lift");
+                let what =
+                    format!("`{name}` is not allowed to a {role} by the rules; allowing it has no effect");
+                found.note("allow", what, "remove it; liza.yaml cannot lift the rules about roles");
             }
             Right::Tool(_) => {
                 let what = "is neither an operation nor a kind of tools; single tools can only be denied";
@@ -82,7 +81,7 @@ fn contradictions(registry: Registry<'_>, found: &mut Found<'_>) {
 }
 
 fn unknown_roles(registry: Registry<'_>, found: &mut Found<'_>) {
-    let Some(said) = registry.said(found.role) else { return };
+    let Some(said) = registry.settings_of(found.role) else { return };
     for (key, roles) in [("may_message", &said.may_message), ("may_spawn", &said.may_spawn)] {
         for role in roles.iter().flatten().filter(|role| !registry.knows(role)) {
             let known = format!("roles: {}; more can be defined under `roles`", names(&registry.roles()));
@@ -118,7 +117,7 @@ fn tools(registry: Registry<'_>, player: Player<'_>, found: &mut Found<'_>) {
                 format!(
                     "without `{class}` an agent played by {provider} cannot answer: `liza` fails there, too"
                 ),
-                "take it out, or choose another provider for the role",
+                "remove it, or choose another provider for the role",
             ),
             Some(_) => {}
         }

@@ -11,7 +11,7 @@ fn roles(names: &[&str]) -> Vec<Role> {
     names.iter().map(|name| role(name)).collect()
 }
 
-/// An agent command with an option for files, one for commands that takes `liza` away, and a mode in place of another.
+/// A provider with an option for files, one for commands that also disables `liza`, and a mode that replaces another.
 fn entry() -> ProviderEntry {
     let tools = |names: &[&str], without_liza| Denial {
         tools: names.iter().map(|name| (*name).to_owned()).collect(),
@@ -169,7 +169,7 @@ fn invalid_role_setting_is_named_with_its_key() {
         found.iter().map(|problem| (problem.at.as_str(), problem.what.as_str())).collect();
     for (at, part) in [
         ("roles.coder.allow", "`work` is allowed and denied"),
-        ("roles.coder.allow", "`merge` is nothing that the rules let a coder do"),
+        ("roles.coder.allow", "`merge` is not allowed to a coder by the rules"),
         ("roles.coder.allow", "`Bash` is neither"),
         ("roles.coder.deny", "looks like `report`"),
         ("roles.coder.deny", "no option that denies `read`"),

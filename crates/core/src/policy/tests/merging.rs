@@ -1,4 +1,4 @@
-//! In which order approved work lands, and by how many at once.
+//! The order of merges, and how many run at the same time.
 
 use crate::board::testing::*;
 use crate::board::{Status, Wall};

@@ -1,5 +1,4 @@
-//! The scheduler on many small boards: it never offers what is not allowed, and never stands still while something could
-//! be done.
+//! The scheduler on many small boards: it never offers a forbidden task, and never stops while a task could proceed.
 
 use std::collections::BTreeSet;
 
@@ -83,7 +82,8 @@ fn merge_denied_to_all_is_reported_as_denied() {
     assert!(causes[0].hint.contains("liza merge a"), "{}", causes[0].hint);
 }
 
-/// The red team is started for its turn, others merge meanwhile what needs none, and without it the run says so.
+/// The red team is started for its turn, others merge tasks without a turn meanwhile, and without a red team the run
+/// says so.
 #[test]
 fn the_red_team_has_its_turn_before_the_merge() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
@@ -214,13 +214,13 @@ fn abandoned_work_is_not_complete() {
     assert_eq!(why(decide(&bench, &team).state), (CauseKind::Person, "everything was abandoned".to_owned()));
     team.only = Some(id("a"));
     assert!(why(decide(&bench, &team).state).1.contains("ABANDONED"));
-    // What is in the archive was done for the goal.
+    // Archived tasks count for the goal.
     team.only = None;
     bench.board.rest.archived = 1;
     assert_eq!(decide(&bench, &team).state, State::Complete);
 }
 
-/// What keeps a task from going on is that a person has not answered.
+/// The cause is that a person has not answered.
 #[test]
 fn unanswered_question_is_the_cause_of_a_standstill() {
     let mut bench = Bench::with_tasks(&["a"]);
@@ -264,7 +264,7 @@ fn agent_run_elsewhere_is_awaited_if_it_can_work() {
         State::Waiting(causes) | State::Stuck(causes) => causes[0].kind,
         other => panic!("{other:?}"),
     };
-    // First it may claim the task, then it holds it.
+    // First the agent may claim the task, then it holds it.
     let state = decide(&bench, &team).state;
     assert!(matches!(state, State::Waiting(_)) && kind(&state) == CauseKind::Elsewhere, "{state:?}");
     bench.claim("coder-1", "a");
@@ -312,7 +312,7 @@ fn different_causes_are_listed_separately() {
     assert_eq!(in_words(&[made("a", "x"), made("b", "y"), made("c", "x")]), ["a, c: why (x)", "b: why (y)"]);
 }
 
-/// A small source of chance that is the same every time.
+/// A small random number generator, the same in every run.
 struct Chance(u64);
 
 impl Chance {
@@ -322,7 +322,7 @@ impl Chance {
     }
 }
 
-/// Everything a team can meet on a board of up to six tasks, by chance, many times over.
+/// Random events for a team on a board of up to six tasks, many times.
 #[test]
 fn team_never_stops_while_work_is_possible() {
     let mut looked_at = 0u64;
@@ -354,7 +354,7 @@ fn team_never_stops_while_work_is_possible() {
             for start in &decided.starts {
                 assert!(given.insert(start.agent.clone()) && !team.busy.contains_key(&start.agent));
                 let (by, task) = (start.agent.to_string(), start.task.clone().expect("a task").to_string());
-                // What is offered is allowed: the bench refuses whatever is not.
+                // Every offer is allowed: the bench refuses the others.
                 match bench.status(&task) {
                     Status::ReadyForReview => {
                         let review = bench.start_review(&task);
@@ -416,7 +416,7 @@ fn check_standstill(bench: &Bench, team: &Team, state: &State, seed: u64) {
     }
 }
 
-/// What an agent may leave behind.
+/// The possible ends of a session.
 fn one_ends(bench: &mut Bench, chance: &mut Chance, who: &str, task: &str) {
     let name = task;
     let epoch = Some(bench.task(name).epoch);
@@ -435,7 +435,7 @@ fn one_ends(bench: &mut Bench, chance: &mut Chance, who: &str, task: &str) {
                     edition: Default::default(),
                 },
             )),
-            // Killed: it is still its own.
+            // Killed: the task is still its own.
             2 => {}
             _ => {
                 let checkpoint = bench.checkpoint(name);

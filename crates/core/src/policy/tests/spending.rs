@@ -1,4 +1,4 @@
-//! Caps and the scheduler: work at its cap is not started, other work goes on, and a stuck run says why.
+//! Caps and the scheduler: work at its cap is not started, other work continues, and a stuck run says why.
 
 use crate::board::testing::*;
 use crate::board::{Needs, Role, rules::RecordUsage, spent::SessionKind, spent::Spent};
@@ -61,7 +61,7 @@ fn agent_at_its_cap_stops_and_another_takes_over() {
     spend(&mut bench, "coder-1", None, 50);
     let caps = SpendConfig { agent: cap(50), ..SpendConfig::default() };
     assert_eq!(started(&decide(&bench, caps)), ["coder-2 a"]);
-    // What is approved costs nothing more: it is merged even if its reviewer may not spend anything.
+    // Approved work costs nothing more: it is merged even if its reviewer may not spend.
     bench.approved("coder-2", "a");
     spend(&mut bench, "reviewer-1", None, 50);
     spend(&mut bench, "coder-2", None, 50);

@@ -1,5 +1,5 @@
-//! Whatever the tasks, the window and the order in which agents end: the scheduler stays inside its window, never has two tasks in
-//! flight whose paths overlap, and fills a place again as soon as one is free.
+//! For any tasks, window and order of ends: the scheduler stays inside its window, never has two tasks in flight with
+//! overlapping paths, and fills a free seat at once.
 
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::policy::team::RunConfig;
 const OWNED: [&str; 8] = ["a/", "b/", "a/b/", "c/", "d/x.rs", "d/", "e/*.rs", "e/f.rs"];
 const MOST_SEATS: usize = 16;
 
-/// One task of a random board: what it owns, and which of the tasks before it it waits for.
+/// One task of a random board: its paths, and its dependencies among earlier tasks.
 #[derive(Debug, Clone)]
 struct Sketch {
     owned: usize,
@@ -36,7 +36,7 @@ fn board(sketches: &[Sketch]) -> Bench {
     }
     let tasks = sketches.iter().enumerate().map(|(at, sketch)| {
         let mut task = new_task(&format!("t{at}"), &format!("t{at}/"));
-        // Half of them have paths of their own, so that many can run at once.
+        // Half of them have separate paths, so that many can run at the same time.
         if at % 2 == 0 {
             task.scope.inside.extend(patterns(&[OWNED[sketch.owned]]));
             task.owns = patterns(&[OWNED[sketch.owned]]);
@@ -86,7 +86,7 @@ proptest! {
                     prop_assert!(any_overlap(&task.owns, &other.owns).is_none(), "{} and {}", task.id, other.id);
                 }
             }
-            // A free place stays free only if nothing could take it.
+            // A seat stays free only if no task could take it.
             if team.busy.len() < window
                 && let Some(seat) = team.seats.iter().find(|seat| !team.busy.contains_key(&seat.agent))
             {
@@ -96,7 +96,7 @@ proptest! {
                 });
                 prop_assert!(could.is_none(), "{:?} waits beside a free place", could.map(|task| task.id.clone()));
             }
-            // It never ends while anything is in flight.
+            // The run never ends while a task is in flight.
             prop_assert!(team.busy.is_empty() || decided.state == State::Running);
             if team.busy.is_empty() {
                 break;

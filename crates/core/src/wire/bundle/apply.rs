@@ -5,7 +5,7 @@ use super::make::mode;
 use super::{Bundle, Hunk, Kind, Patch, Problem, base64, checksum};
 use crate::wire::prelude::*;
 
-/// What is at a path.
+/// The entry at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     Absent,
@@ -23,23 +23,23 @@ pub trait Tree {
     fn files_below(&self, path: &str) -> Result<Vec<String>, Self::Error>;
 }
 
-/// One file afterwards.
+/// One file after the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     Write { path: String, bytes: Vec<u8>, executable: bool },
     Remove { path: String },
 }
 
-/// The result. The changes count only where there is no problem.
+/// The result. The changes count only if there is no problem.
 #[derive(Debug, Default)]
 pub struct Applied {
     pub changes: Vec<Change>,
     pub problems: Vec<Problem>,
-    /// Files whose content before is known by the lines of the hunks only: the bundle gives no checksum.
+    /// Files whose old content is known only by the lines of the hunks: the bundle has no checksum for them.
     pub unverified: Vec<String>,
 }
 
-/// Applies a bundle that [`super::check`] found nothing wrong with.
+/// Applies a bundle that has passed [`super::check`].
 pub fn apply<T: Tree>(bundle: &Bundle, tree: &T) -> Result<Applied, T::Error> {
     let gone: BTreeSet<&str> = bundle
         .patches
@@ -86,21 +86,21 @@ fn one<T: Tree>(patch: &Patch, tree: &T, gone: &BTreeSet<&str>) -> Result<One, T
             return Ok(Err(Problem::of(
                 Kind::Path,
                 source,
-                "it is a symbolic link here; bundles leave those alone",
+                "it is a symbolic link here; bundles do not change symbolic links",
             )));
         }
         Found::Submodule => {
             return Ok(Err(Problem::of(
                 Kind::Path,
                 source,
-                "it is a submodule here; bundles leave those alone",
+                "it is a submodule here; bundles do not change submodules",
             )));
         }
         Found::File { .. } if patch.new_file => {
-            return conflict(source, "the bundle makes it new, and it is there already");
+            return conflict(source, "the bundle creates it, but it exists already");
         }
         Found::File { bytes, executable } => Some((bytes, *executable)),
-        // The documented form has no word for a new file: one that is written from its first line on.
+        // The documented format has no mark for a new file: it is one that is written from its first line on.
         Found::Absent | Found::Directory
             if patch.new_file || begins && patch.old_blake3.is_none() && patch.renamed_from.is_none() =>
         {
@@ -132,7 +132,7 @@ fn content(patch: &Patch, source: &str, old: Option<(&Vec<u8>, bool)>) -> One {
     if let Some(wanted) = &patch.old_mode
         && *wanted != mode(was_executable)
     {
-        let what = format!("its mode is {}, and the bundle expects {wanted}", mode(was_executable));
+        let what = format!("its mode is {}, but the bundle expects {wanted}", mode(was_executable));
         return Err(Problem::of(Kind::Conflict, source, what));
     }
     let new = match &patch.binary {
@@ -154,7 +154,7 @@ fn content(patch: &Patch, source: &str, old: Option<(&Vec<u8>, bool)>) -> One {
     };
     if patch.deleted {
         if !patch.hunks.is_empty() && !new.is_empty() {
-            let what = "the bundle deletes it, and its hunks leave something of it";
+            let what = "the bundle deletes it, but its hunks leave some lines";
             return Err(Problem::of(Kind::Conflict, source, what));
         }
         return Ok((vec![Change::Remove { path: patch.file.clone() }], !known));
@@ -162,12 +162,12 @@ fn content(patch: &Patch, source: &str, old: Option<(&Vec<u8>, bool)>) -> One {
     if let Some(wanted) = &patch.new_blake3
         && *wanted != checksum(&new)
     {
-        // From a file that is surely the right one it is the bundle that is wrong.
+        // If the file is certainly the right one, the bundle is wrong.
         let kind = if known { Kind::Format } else { Kind::Checksum };
         return Err(Problem::of(
             kind,
             &patch.file,
-            "what comes out is not what the bundle says: new_blake3 differs",
+            "the result is not the one in the bundle: new_blake3 differs",
         ));
     }
     let executable = patch.mode.as_ref().map_or(was_executable, |wanted| *wanted == mode(true));
@@ -179,17 +179,19 @@ fn content(patch: &Patch, source: &str, old: Option<(&Vec<u8>, bool)>) -> One {
     Ok((changes, !known))
 }
 
-/// The hunks, one by one.
+/// Applies the hunks one by one.
 fn text(patch: &Patch, source: &str, bytes: &[u8]) -> Result<Vec<u8>, Problem> {
     let conflict = |what: String| Problem::of(Kind::Conflict, source, what);
     let Some(old) = Lines::of_bytes(bytes) else {
-        return Err(conflict("it is no text, and the bundle has hunks of lines for it".to_owned()));
+        return Err(conflict("it is not a text file, but the bundle has hunks of lines for it".to_owned()));
     };
     if let Some(given) = patch.no_final_newline
         && given.old != old.unfinished
     {
         let (is, expects) = if old.unfinished { ("has none", "one") } else { ("has one", "none") };
-        return Err(conflict(format!("the newline at its end: it {is}, and the bundle expects {expects}")));
+        return Err(conflict(format!(
+            "the newline at its end: the file {is}, but the bundle expects {expects}"
+        )));
     }
     let mut new: Vec<&str> = Vec::new();
     let mut taken = 0;
@@ -225,27 +227,27 @@ fn text(patch: &Patch, source: &str, bytes: &[u8]) -> Result<Vec<u8>, Problem> {
         None => old.unfinished,
     };
     if unfinished && new.last().is_some_and(|last| last.is_empty()) {
-        let what = "its last line would be empty and have no newline, which is no line";
+        let what = "its last line would be empty and without a newline, which is not a line";
         return Err(Problem::of(Kind::Format, source, what));
     }
     Ok(Lines { unfinished: unfinished && !new.is_empty(), lines: new }.bytes())
 }
 
-/// The usual slip: a line feed at the end, which asks for one more line that is empty.
+/// The usual mistake: a line feed at the end, which means one more empty line.
 fn past_end(hunk: &Hunk, wanted: &[&str], lines: &[&str], start: usize) -> Option<String> {
     let (last, before) = wanted.split_last()?;
     let there = lines.get(start..start.checked_add(before.len())?)?;
     (last.is_empty() && hunk.old_text.ends_with('\n') && there == before).then(|| {
-        "old_text ends with a line feed, and so asks for an empty line behind its lines; the lines of a bundle are joined by line feeds, with none at the end"
+        "old_text ends with a line feed, which means one more empty line; the lines of a bundle are joined by line feeds, with none at the end"
             .to_owned()
     })
 }
 
-/// Where the lines are instead, if they are anywhere.
+/// Where else the expected lines are, if anywhere.
 fn elsewhere(wanted: &[&str], lines: &[&str]) -> String {
     let found = (!wanted.is_empty()).then(|| lines.windows(wanted.len()).position(|there| there == wanted));
     match found.flatten() {
-        Some(at) => format!("; what it expects begins at line {}", at + 1),
+        Some(at) => format!("; the expected lines begin at line {}", at + 1),
         None => String::new(),
     }
 }
@@ -262,12 +264,12 @@ fn difference(there: &[&str], wanted: &[&str]) -> String {
     let first = there.iter().zip(wanted).find(|(is, expected)| is != expected);
     let short = |line: &str| quoted(&line.chars().take(80).collect::<String>());
     match first {
-        Some((is, expected)) => format!("it reads {}, and the bundle expects {}", short(is), short(expected)),
-        None => "its lines are others than the bundle expects".to_owned(),
+        Some((is, expected)) => format!("it reads {}, but the bundle expects {}", short(is), short(expected)),
+        None => "its lines differ from those the bundle expects".to_owned(),
     }
 }
 
-/// Whatever stands on the way to a path must be a directory, or nothing.
+/// Every entry on the way to a path must be a directory, or missing.
 fn on_the_way<T: Tree>(path: &str, tree: &T, gone: &BTreeSet<&str>) -> Result<Option<Problem>, T::Error> {
     for (end, _) in path.match_indices('/') {
         let above = &path[..end];
@@ -289,14 +291,14 @@ fn is_free<T: Tree>(path: &str, tree: &T, gone: &BTreeSet<&str>) -> Result<Optio
     let (kind, what) = match tree.at(path)? {
         Found::Absent => return Ok(None),
         Found::File { .. } if gone.contains(path) => return Ok(None),
-        Found::File { .. } => (Kind::Conflict, "the bundle makes it new, and it is there already"),
-        Found::Symlink => (Kind::Path, "it is a symbolic link here; bundles leave those alone"),
-        Found::Submodule => (Kind::Path, "it is a submodule here; bundles leave those alone"),
+        Found::File { .. } => (Kind::Conflict, "the bundle creates it, but it exists already"),
+        Found::Symlink => (Kind::Path, "it is a symbolic link here; bundles do not change symbolic links"),
+        Found::Submodule => (Kind::Path, "it is a submodule here; bundles do not change submodules"),
         Found::Directory => {
             if tree.files_below(path)?.iter().all(|file| gone.contains(file.as_str())) {
                 return Ok(None);
             }
-            (Kind::Conflict, "the bundle makes a file of it, and it is a directory here")
+            (Kind::Conflict, "the bundle creates a file, but it is a directory here")
         }
     };
     Ok(Some(Problem::of(kind, path, what)))

@@ -15,7 +15,7 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// None for anything that [`encode`] would not have written: every content has one spelling.
+/// None for any text that [`encode`] would not write: every content has one spelling.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
     if !digits.len().is_multiple_of(4) {

@@ -1,4 +1,4 @@
-//! Checks that need the bundle alone.
+//! Checks that need only the bundle.
 
 use super::lines::count;
 use super::{Bundle, Kind, MOST_HUNKS, MOST_PATCHES, Patch, Problem, VERSION, base64, other_version};
@@ -9,7 +9,7 @@ const LONGEST_TEXT: usize = 64 * 1024;
 const LONGEST_NAME: usize = 200;
 const LONGEST_ID: usize = 56;
 const MOST_ITEMS: usize = 1_000;
-/// No more problems are reported: the rest would be more of the same.
+/// The most problems that are reported.
 const MOST_PROBLEMS: usize = 100;
 
 /// Whether a text can be the id of a bundle: it becomes the name of a file and of a ref.
@@ -17,7 +17,7 @@ pub fn is_id(text: &str) -> bool {
     AgentId::new(text).is_ok()
 }
 
-/// Everything that is wrong with it.
+/// All problems of a bundle.
 pub fn check(bundle: &Bundle) -> Vec<Problem> {
     if bundle.version != VERSION {
         return vec![Problem::new(Kind::Format, other_version(&bundle.version.to_string()))];
@@ -29,7 +29,7 @@ pub fn check(bundle: &Bundle) -> Vec<Problem> {
         if number > most {
             return vec![Problem::new(
                 Kind::Limit,
-                format!("it has {number} {what}; at most {most} are taken"),
+                format!("it has {number} {what}; at most {most} are allowed"),
             )];
         }
     }
@@ -46,7 +46,7 @@ pub fn check(bundle: &Bundle) -> Vec<Problem> {
     problems
 }
 
-/// Whether a file lies in a module: below that path, or below a directory of that name.
+/// Whether a file is in a module: below that path, or below a directory of that name.
 pub fn is_in_module(file: &str, module: &str) -> bool {
     let module = module.trim_end_matches('/');
     let below =
@@ -54,7 +54,7 @@ pub fn is_in_module(file: &str, module: &str) -> bool {
     below(file) || (!module.contains('/') && file.split('/').rev().skip(1).any(|part| part == module))
 }
 
-/// Files that lie in none of the modules it declares. A list as long as a list may be was cut.
+/// Files outside the declared modules. A list of the greatest length may be truncated, so it is not checked.
 fn undeclared(bundle: &Bundle, problems: &mut Vec<Problem>) {
     let declared = &bundle.metadata.touched_modules;
     if declared.is_empty() || declared.len() >= MOST_ITEMS {
@@ -65,7 +65,7 @@ fn undeclared(bundle: &Bundle, problems: &mut Vec<Problem>) {
     {
         if !declared.iter().any(|module| is_in_module(file, module)) {
             let what = format!(
-                "it lies in none of the declared touched_modules ({})",
+                "it is in none of the declared touched_modules ({})",
                 clipped(&declared.join(", "), 200)
             );
             problems.push(Problem::of(Kind::Module, file, what));
@@ -73,12 +73,12 @@ fn undeclared(bundle: &Bundle, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Who, why and what to look at.
+/// Checks author, reason and checklist.
 fn about(bundle: &Bundle) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut wrong = |what: String| problems.push(Problem::new(Kind::Format, what));
     let metadata = &bundle.metadata;
-    // A number may come behind it where another commit has the name.
+    // A number may follow the id if another commit has the name.
     if !is_id(&metadata.id) || metadata.id.len() > LONGEST_ID {
         wrong(format!(
             "its id {} is not 1 to {LONGEST_ID} letters, digits, `-` and `_`",
@@ -125,8 +125,8 @@ fn of_patch(patch: &Patch, problems: &mut Vec<Problem>) {
     for mode in patch.mode.iter().chain(&patch.old_mode) {
         match mode.as_str() {
             "100644" | "100755" => {}
-            "120000" => wrong(Kind::Path, "mode 120000: symbolic links are not taken from a bundle"),
-            "160000" => wrong(Kind::Path, "mode 160000: submodules are not taken from a bundle"),
+            "120000" => wrong(Kind::Path, "mode 120000: a bundle may not contain symbolic links"),
+            "160000" => wrong(Kind::Path, "mode 160000: a bundle may not contain submodules"),
             other => wrong(Kind::Format, &format!("mode {} is neither 100644 nor 100755", quoted(other))),
         }
     }
@@ -158,7 +158,7 @@ fn of_content(patch: &Patch, wrong: &mut impl FnMut(Kind, &str)) {
             wrong(Kind::Format, "its binary content is not base64");
         }
         if patch.new_file && binary.old.is_some() || patch.deleted && binary.new.is_some() {
-            wrong(Kind::Format, "its binary content has a side that the file has not");
+            wrong(Kind::Format, "its binary content has `old` for a new file or `new` for a deleted one");
         }
         if !patch.deleted && binary.new.is_none() {
             wrong(Kind::Format, "its binary content lacks `new`");
@@ -168,10 +168,10 @@ fn of_content(patch: &Patch, wrong: &mut impl FnMut(Kind, &str)) {
         || patch.old_blake3.is_some()
         || patch.binary.as_ref().is_some_and(|binary| binary.old.is_some());
     if patch.deleted && !says_old {
-        wrong(Kind::Format, "it deletes the file without saying what was in it: hunks or old_blake3");
+        wrong(Kind::Format, "it deletes the file without its old content: hunks or old_blake3");
     }
     if patch.binary.is_some() && !patch.new_file && !says_old {
-        wrong(Kind::Format, "it replaces the file without saying what was in it: binary.old or old_blake3");
+        wrong(Kind::Format, "it replaces the file without its old content: binary.old or old_blake3");
     }
     let changes = patch.new_file
         || patch.deleted
@@ -181,7 +181,7 @@ fn of_content(patch: &Patch, wrong: &mut impl FnMut(Kind, &str)) {
         || !patch.hunks.is_empty()
         || patch.no_final_newline.is_some_and(|line| line.old != line.new);
     if !changes {
-        wrong(Kind::Format, "nothing happens to it");
+        wrong(Kind::Format, "the patch changes nothing");
     }
 }
 
@@ -205,13 +205,13 @@ fn of_hunks(patch: &Patch, wrong: &mut impl FnMut(Kind, &str)) {
         if old == 0 && new == 0 || hunk.old_text == hunk.new_text && old == new {
             wrong(Kind::Format, &format!("hunk {number} changes nothing"));
         }
-        // Two insertions at one place would be in no certain order.
+        // Two insertions at one line would have no certain order.
         if hunk.start_line < end || old == 0 && inserted_at == Some(hunk.start_line) {
             let before = number - 1;
             wrong(
                 Kind::Format,
                 &format!(
-                    "hunk {number} overlaps hunk {before} or stands before it; hunks are in order and apart"
+                    "hunk {number} overlaps hunk {before} or comes before it; hunks must be in order and apart"
                 ),
             );
             return;
@@ -221,7 +221,7 @@ fn of_hunks(patch: &Patch, wrong: &mut impl FnMut(Kind, &str)) {
     }
 }
 
-/// Names that exclude each other, or are given twice.
+/// Checks for names that exclude each other, or are given twice.
 fn among(bundle: &Bundle, problems: &mut Vec<Problem>) {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     for patch in &bundle.patches {
@@ -236,10 +236,8 @@ fn among(bundle: &Bundle, problems: &mut Vec<Problem>) {
     let mut folded: BTreeMap<String, &str> = BTreeMap::new();
     for path in &stays {
         if let Some(twin) = folded.insert(path.to_lowercase(), path) {
-            let what = format!(
-                "it differs from {} in case only, and many file systems tell them not apart",
-                quoted(twin)
-            );
+            let what =
+                format!("it differs from {} only in case, which many file systems ignore", quoted(twin));
             problems.push(Problem::of(Kind::Path, path, what));
         }
         for (at, _) in path.match_indices('/') {
@@ -247,7 +245,7 @@ fn among(bundle: &Bundle, problems: &mut Vec<Problem>) {
                 problems.push(Problem::of(
                     Kind::Format,
                     path,
-                    format!("{} would be a file and a directory", quoted(&path[..at])),
+                    format!("{} would be both a file and a directory", quoted(&path[..at])),
                 ));
             }
         }

@@ -11,7 +11,7 @@ pub struct Lines<'t> {
 }
 
 impl<'t> Lines<'t> {
-    /// None for what is no text: a NUL byte, or no UTF-8.
+    /// None if the bytes are not text: a NUL byte, or invalid UTF-8.
     pub fn of_bytes(bytes: &'t [u8]) -> Option<Self> {
         if bytes.contains(&0) {
             return None;
@@ -21,7 +21,7 @@ impl<'t> Lines<'t> {
 
     fn of(text: &'t str) -> Self {
         let mut lines: Vec<&str> = text.split('\n').collect();
-        // What stands behind the last line feed is a line only if there is something.
+        // The rest after the last line feed is a line only if it is not empty.
         let unfinished = lines.last().is_some_and(|last| !last.is_empty());
         if !unfinished {
             lines.pop();
@@ -38,7 +38,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// How many lines a text of a hunk is; none if the number beside it contradicts.
+/// How many lines a text of a hunk has; none if the given number contradicts it.
 pub fn count(text: &str, given: Option<u64>) -> Option<usize> {
     let feeds = text.bytes().filter(|byte| *byte == b'\n').count();
     match given {
@@ -54,7 +54,7 @@ pub fn split(text: &str, count: usize) -> Vec<&str> {
     if count == 0 { Vec::new() } else { text.split('\n').collect() }
 }
 
-/// A hunk that puts `new` in the place of `old`.
+/// A hunk that replaces `old` by `new`.
 pub fn hunk(start: usize, old: &[&str], new: &[&str]) -> Hunk {
     // The empty text alone would be no line.
     let said = |lines: &[&str]| (lines == [""]).then_some(1);

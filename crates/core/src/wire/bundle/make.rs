@@ -1,11 +1,11 @@
-//! Making a patch out of a file before and afterwards.
+//! Makes a patch from a file before and after a change.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::lines::{Lines, hunk};
 use super::{Binary, Hunk, NoFinalNewline, Patch, base64, checksum};
 
-/// More lines than these, beside those that are alike at both ends, are given as one hunk: finding the smallest change
+/// With more lines than this, besides equal ones at both ends, the change is one hunk: finding the smallest change
 /// could take minutes.
 const MOST_COMPARED: usize = 6_000;
 
@@ -16,7 +16,7 @@ pub struct Side<'b> {
     pub executable: bool,
 }
 
-/// The patch that leads from one state to the other; a file that is not there is none.
+/// The patch from one state to the other; none stands for a missing file.
 pub fn patch(file: &str, renamed_from: Option<&str>, old: Option<Side<'_>>, new: Option<Side<'_>>) -> Patch {
     let mut patch = Patch {
         file: file.to_owned(),
@@ -72,7 +72,7 @@ fn hunks(old: &[&str], new: &[&str]) -> Vec<Hunk> {
         return vec![hunk(head, a, b)];
     }
     let mut found = Vec::new();
-    // Where the run of changes that is being looked at began on both sides.
+    // Where the current run of changes began on both sides.
     let mut open: Option<(usize, usize)> = None;
     let mut ends = (0, 0);
     for op in capture_diff_slices(Algorithm::Myers, a, b) {

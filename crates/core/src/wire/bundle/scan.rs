@@ -1,7 +1,7 @@
-//! A look at the bytes before they are read: which version it is, and how much there is to read. Sixty
-//! megabytes of `[1,1,1…]` are refused before liza builds a tree of them.
+//! Scans the bytes before they are parsed: the version, and how many values there are. Sixty megabytes of `[1,1,1…]`
+//! are refused before liza builds a tree of them.
 
-/// What a bundle of the most hunks and patches does not come near.
+/// More values than any bundle within the limits has.
 pub const MOST_VALUES: usize = 1_500_000;
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub fn scan(bytes: &[u8]) -> Scan {
         }
         if values > MOST_VALUES {
             found.too_many = true;
-            // The version may still come; nothing else is of interest.
+            // Only the version is still of interest.
             if found.version.is_some() {
                 return found;
             }
@@ -43,7 +43,7 @@ pub fn scan(bytes: &[u8]) -> Scan {
     found
 }
 
-/// Behind the closing quote.
+/// The position after the closing quote.
 fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         at += 1;

@@ -71,7 +71,7 @@ fn bundle(patches: Vec<Patch>) -> Bundle {
     }
 }
 
-/// What becomes of one file with hunks of nothing but the documented keys.
+/// The result of hunks with only the documented keys.
 fn hunked(old: &[u8], hunks: &[(u64, &str, &str)]) -> Result<Vec<u8>, String> {
     let hunk = |(start_line, old, new): &(u64, &str, &str)| Hunk {
         start_line: *start_line,
@@ -140,7 +140,7 @@ fn hunks_are_lines() {
         (b"a\nb\nc\n", &[(2, "b", "")], b"a\nc\n"),
         (b"a\nb\n", &[(1, "", "0"), (3, "", "c\nd")], b"0\na\nb\nc\nd\n"),
         (b"a\nb\nc\n", &[(1, "a", "x"), (3, "c", "z")], b"x\nb\nz\n"),
-        // The end of the file stays what it was.
+        // The end of the file stays unchanged.
         (b"a\nb", &[(2, "b", "B")], b"a\nB"),
         (b"a\nb", &[(2, "b", "")], b"a"),
         (b"a\r\nb\r\n", &[(2, "b\r", "B\r")], b"a\r\nB\r\n"),
@@ -155,7 +155,7 @@ fn hunks_are_lines() {
 #[test]
 fn hunks_that_do_not_fit_say_why() {
     for (old, hunks, why) in [
-        (&b"a\nb\n"[..], &[(2, "x", "y")][..], "it reads `b`, and the bundle expects `x`"),
+        (&b"a\nb\n"[..], &[(2, "x", "y")][..], "it reads `b`, but the bundle expects `x`"),
         (b"a\nb\n", &[(3, "x", "y")], "the file has only 2 lines"),
         (b"a\nb\n", &[(4, "", "y")], "the file has only 2 lines"),
         (b"a\nb\n", &[(u64::MAX, "b", "y")], "the file has only 2 lines"),
@@ -166,15 +166,15 @@ fn hunks_that_do_not_fit_say_why() {
         (b"a\n", &[(1, "a", "a")], "hunk 1 changes nothing"),
         (b"a\r\nb\r\n", &[(1, "a", "x")], "its lines end with CRLF"),
         (b"a\nb\n", &[(1, "a\r", "x")], "its lines end with LF"),
-        (b"a\0\n", &[(1, "a", "x")], "it is no text"),
-        (b"a\xff\n", &[(1, "a", "x")], "it is no text"),
+        (b"a\0\n", &[(1, "a", "x")], "it is not a text file"),
+        (b"a\xff\n", &[(1, "a", "x")], "it is not a text file"),
     ] {
         let said = hunked(old, hunks).expect_err("a problem");
         assert!(said.contains(why), "{said}");
     }
 }
 
-/// Everything that is refused before any file is looked at, by its message.
+/// Every refusal that needs no file, by its message.
 #[test]
 fn hostile_bundles_are_refused_each_in_its_words() {
     let path = |file: &str| {
@@ -194,11 +194,11 @@ fn hostile_bundles_are_refused_each_in_its_words() {
         (path("C:\\x"), Kind::Path, "`\\` may not be part"),
         (path("C:x"), Kind::Path, "relative to the root"),
         (path("a\\b"), Kind::Path, "`\\` may not be part"),
-        (path(".git"), Kind::Path, "belongs to git"),
-        (path(".GIT/config"), Kind::Path, "belongs to git"),
-        (path("sub/.git/hooks/pre-commit"), Kind::Path, "belongs to git"),
-        (path(".liza/state.yaml"), Kind::Path, "belongs to liza"),
-        (path(".worktrees/t1/x"), Kind::Path, "belongs to liza"),
+        (path(".git"), Kind::Path, "a directory of git"),
+        (path(".GIT/config"), Kind::Path, "a directory of git"),
+        (path("sub/.git/hooks/pre-commit"), Kind::Path, "a directory of git"),
+        (path(".liza/state.yaml"), Kind::Path, "a directory of liza"),
+        (path(".worktrees/t1/x"), Kind::Path, "a directory of liza"),
         (path("a\0b"), Kind::Path, "unseen character"),
         (path("a\u{1b}[2J"), Kind::Path, "unseen character"),
         (path("./a"), Kind::Path, "a bundle names it `a`"),
@@ -212,8 +212,8 @@ fn hostile_bundles_are_refused_each_in_its_words() {
             Kind::Path,
             "it leads upwards",
         ),
-        (with(&|patch| patch.mode = Some("120000".into())), Kind::Path, "symbolic links are not taken"),
-        (with(&|patch| patch.mode = Some("160000".into())), Kind::Path, "submodules are not taken"),
+        (with(&|patch| patch.mode = Some("120000".into())), Kind::Path, "may not contain symbolic links"),
+        (with(&|patch| patch.mode = Some("160000".into())), Kind::Path, "may not contain submodules"),
         (with(&|patch| patch.mode = Some("100777".into())), Kind::Format, "neither 100644 nor 100755"),
         (with(&|patch| patch.deleted = true), Kind::Format, "only one of"),
         (with(&|patch| patch.old_blake3 = Some(sum.clone())), Kind::Format, "a new file has neither"),
@@ -235,9 +235,13 @@ fn hostile_bundles_are_refused_each_in_its_words() {
         (
             bundle(vec![Patch { file: "a".into(), deleted: true, ..Patch::default() }]),
             Kind::Format,
-            "without saying what was in it",
+            "without its old content",
         ),
-        (bundle(vec![Patch { file: "a".into(), ..Patch::default() }]), Kind::Format, "nothing happens to it"),
+        (
+            bundle(vec![Patch { file: "a".into(), ..Patch::default() }]),
+            Kind::Format,
+            "the patch changes nothing",
+        ),
         (bundle(Vec::new()), Kind::Format, "there is no patch"),
         (
             Bundle { patches: [path("a").patches, path("a").patches].concat(), ..path("a") },
@@ -247,7 +251,7 @@ fn hostile_bundles_are_refused_each_in_its_words() {
         (
             Bundle { patches: [path("a/b").patches, path("a").patches].concat(), ..path("a") },
             Kind::Format,
-            "`a` would be a file and a directory",
+            "`a` would be both a file and a directory",
         ),
         (Bundle { version: 2, ..path("a") }, Kind::Format, "it is of version 2"),
         (
@@ -306,7 +310,7 @@ fn existing_file_is_not_overwritten() {
     let mut files = Files::of(&[("dir/one", b"a\n"), ("dir/two", b"a\n"), ("file", b"a\n")]);
     files.0.insert("link".to_owned(), None);
     let cases = [
-        (vec![new("file")], Some((Kind::Conflict, "it is there already"))),
+        (vec![new("file")], Some((Kind::Conflict, "it exists already"))),
         (vec![new("file/x")], Some((Kind::Conflict, "needs a directory where there is the file `file`"))),
         (vec![new("link/x")], Some((Kind::Path, "leads through the symbolic link `link`"))),
         (vec![new("link")], Some((Kind::Path, "it is a symbolic link here"))),
@@ -393,7 +397,7 @@ proptest! {
         prop_assert_eq!(applied.problems, vec![]);
         prop_assert_eq!(applied.unverified, Vec::<String>::new());
         prop_assert_eq!(&before.changed(&applied.changes), &after);
-        // The hunks alone lead to the same bytes where both sides are texts: the checksums only confirm.
+        // If both sides are text, the hunks alone give the same bytes: the checksums only confirm.
         let mut bare = read;
         (bare.patches[0].old_blake3, bare.patches[0].new_blake3) = (None, None);
         if check(&bare).is_empty() {

@@ -12,7 +12,7 @@ use crate::wire::prelude::*;
 /// Keys that only a subcontract has.
 const OWN_KEYS: [&str; 6] =
     ["assigned_role", "parent_id", "blocks", "execution_mode", "assigned_agent_id", "actual_outputs"];
-/// Expected outputs under these names are paths that the task may change, and its alone while it is worked on.
+/// Expected outputs with these names are paths that the task may change and owns.
 const FILE_KEYS: [&str; 5] = ["files", "files_created", "files_modified", "tests", "tests_passing"];
 
 record! {
@@ -20,13 +20,13 @@ record! {
     pub struct PlannedSubcontracts {
         #[serde(alias = "graph_id")]
         pub id: Option<GraphId>,
-        /// One of the subcontracts.
+        /// The id of one of the subcontracts.
         pub root_id: Option<TaskId>,
         always pub subcontracts: Vec<Subcontract>,
         /// The spec of every subcontract that names none.
         #[serde(alias = "spec")]
         pub spec_ref: Option<String>,
-        /// What holds for every subcontract that does not say it itself.
+        /// Defaults for every subcontract.
         #[serde(default)]
         pub defaults: Defaults,
         pub max_parallel: Option<u32>,
@@ -44,7 +44,7 @@ record! {
         /// task of its own.
         #[serde(default = "scaffolder", alias = "role", alias = "owner_role")]
         pub assigned_role: String,
-        /// Not taken over: agents claim.
+        /// Ignored: agents claim.
         pub assigned_agent_id: Option<String>,
         #[serde(default)]
         pub title: String,
@@ -56,20 +56,21 @@ record! {
         pub depends_on: Vec<TaskId>,
         /// Subcontracts that wait for this one.
         pub blocks: Vec<TaskId>,
-        /// Values by name, or a list. `dependencies` are tasks it waits for, `spec` is its spec if there is such a file.
+        /// Values by name, or a list. `dependencies` are tasks that it depends on, `spec` is its spec if there is such
+        /// a file.
         pub inputs: Option<Value>,
         /// Values by name, or a list. `files_created`, `files_modified` and `tests_passing` are paths it may change.
         #[serde(alias = "outputs")]
         pub expected_outputs: Option<Value>,
-        /// Not taken over.
+        /// Ignored.
         pub actual_outputs: Option<Value>,
-        /// `pending`, if anything.
+        /// `pending`, if present.
         pub status: Option<String>,
-        /// `sequential`: the subcontracts split from this one are done one after the other, in their order here.
+        /// `sequential`: the subcontracts split from this one are done one after the other, in this order.
         pub execution_mode: Option<String>,
         #[serde(default)]
         pub priority: i64,
-        /// Not looked at; nor are the next five.
+        /// Ignored, like the next five.
         pub created_at: Option<Value>,
         pub started_at: Option<Value>,
         pub completed_at: Option<Value>,
@@ -78,13 +79,13 @@ record! {
         pub error: Option<Value>,
         #[serde(alias = "spec")]
         pub spec_ref: Option<String>,
-        /// Paths it may change beside its outputs.
+        /// Paths that it may change besides its outputs.
         #[serde(default)]
         pub scope: Scope,
-        /// What its reviewer has to answer.
+        /// The checklist of its reviewer.
         #[serde(alias = "reviewer_checklist")]
         pub checklist: Vec<String>,
-        /// Documentation, if its outputs are nothing else; otherwise code, which has to bring tests.
+        /// Docs, if all outputs are documentation; otherwise code, which must contain tests.
         pub kind: Option<Kind>,
         #[serde(default)]
         pub risk: Risk,
@@ -99,7 +100,7 @@ fn scaffolder() -> String {
     "scaffolder".to_owned()
 }
 
-/// The same plan as `{subcontracts: […]}`, if it is one of subcontracts: a tree, a list, or a single one.
+/// The same plan as `{subcontracts: […]}`, if it has subcontracts: a tree, a list, or a single one.
 pub(super) fn as_list(value: &Value) -> Option<Value> {
     let is_one = |value: &Value| {
         let by_name = |key: &str| value.get(key).is_some_and(Value::is_object);
@@ -108,7 +109,7 @@ pub(super) fn as_list(value: &Value) -> Option<Value> {
             || by_name("expected_outputs")
     };
     match value.get("subcontracts") {
-        // A tree holds them by their ids.
+        // In a tree, the keys are their ids.
         Some(Value::Object(by_id)) => {
             let mut whole = value.clone();
             whole["subcontracts"] = by_id.values().cloned().collect();
@@ -133,7 +134,7 @@ pub(super) fn as_list(value: &Value) -> Option<Value> {
 }
 
 impl PlannedSubcontracts {
-    /// The tasks they stand for.
+    /// The tasks for the subcontracts.
     pub(super) fn planned(
         mut self,
         standing: &dyn Fn(&str) -> Option<Standing>,
@@ -176,7 +177,7 @@ impl PlannedSubcontracts {
         })
     }
 
-    /// What one of them blocks waits for it.
+    /// A blocked subcontract depends on the blocking one.
     fn order_blocked(&mut self) -> Result<(), ForeignError> {
         for at in 0..self.subcontracts.len() {
             let (id, blocks) = (self.subcontracts[at].id.clone(), self.subcontracts[at].blocks.clone());
@@ -193,7 +194,7 @@ impl PlannedSubcontracts {
         Ok(())
     }
 
-    /// The children of a sequential one are done in their order, unless what they wait for says otherwise.
+    /// The children of a sequential subcontract are done in their order, unless their dependencies contradict it.
     fn order_children(&mut self) -> Result<(), ForeignError> {
         let mut places: BTreeMap<TaskId, usize> = BTreeMap::new();
         for (at, one) in self.subcontracts.iter().enumerate() {
@@ -257,14 +258,14 @@ impl Subcontract {
         }
     }
 
-    /// A plan begins work: what was done elsewhere was not seen here.
+    /// A plan starts new work: liza has not observed work that was done elsewhere.
     fn check_untouched(&self, place: &str, remarks: &mut Vec<String>) -> Result<(), ForeignError> {
         if let Some(status) = self.status.as_deref().filter(|status| !status.eq_ignore_ascii_case("pending"))
         {
             return Err(wrong(
                 &format!("{place}.status"),
                 format!(
-                    "a new subcontract is `pending`, not {}: leave out what is done, and the rest without a state",
+                    "a new subcontract is `pending`, not {}: leave out finished ones, and the state of the others",
                     quoted(status)
                 ),
             ));
@@ -277,7 +278,8 @@ impl Subcontract {
             ));
         }
         if !named(self.actual_outputs.as_ref()).is_empty() {
-            remarks.push(format!("`actual_outputs` of {id} is ignored: liza reads them from what is merged"));
+            remarks
+                .push(format!("`actual_outputs` of {id} is ignored: liza reads them from the merged change"));
         }
         Ok(())
     }
@@ -316,7 +318,7 @@ impl Subcontract {
         for (key, text) in named(self.expected_outputs.as_ref()) {
             let is_path = key.as_ref().is_none_or(|key| FILE_KEYS.contains(&key.as_str()));
             if is_path {
-                // Of a test, the file it is in.
+                // For a test, its file.
                 let path = text.split("::").next().unwrap_or(&text);
                 let found = paths_of(path, standing).map_err(|why| {
                     wrong(
@@ -364,7 +366,7 @@ impl Subcontract {
         })
     }
 
-    /// Lets the reviewers of what this one was to review answer its criteria. Says what became of it.
+    /// Adds the criteria of a review to the checklists of the reviewed tasks, and reports it.
     fn ask_in(&self, tasks: &mut [NewTask], reviews: &[Subcontract]) -> String {
         let mut of = reviewed(&self.depends_on, reviews);
         if of.is_empty() {
@@ -387,13 +389,13 @@ impl Subcontract {
             (false, false) => format!("; its criteria are on the checklist of {}", asked.join(", ")),
         };
         format!(
-            "{} is a review and becomes no task: liza has every task reviewed before it is merged{where_asked}",
+            "{} is a review and becomes no task: a reviewer checks every task before its merge{where_asked}",
             self.id
         )
     }
 }
 
-/// These ids, each review by what it reviews.
+/// These ids, with each review replaced by the reviewed tasks.
 fn reviewed(ids: &[TaskId], reviews: &[Subcontract]) -> Vec<TaskId> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
@@ -410,7 +412,7 @@ fn reviewed(ids: &[TaskId], reviews: &[Subcontract]) -> Vec<TaskId> {
     found
 }
 
-/// The nearest of it and its parents that is no review.
+/// The nearest ancestor that is not a review, or itself.
 fn beyond_reviews(id: TaskId, reviews: &[Subcontract]) -> Option<TaskId> {
     let mut id = Some(id);
     for _ in 0..=reviews.len() {
@@ -422,7 +424,7 @@ fn beyond_reviews(id: TaskId, reviews: &[Subcontract]) -> Option<TaskId> {
     None
 }
 
-/// Values by name, a list of them one by one; without a name, if it is a list.
+/// Values by name, lists element by element; a list has no names.
 fn named(value: Option<&Value>) -> Vec<(Option<String>, String)> {
     let texts = |value: &Value| -> Vec<String> {
         match value {
@@ -496,7 +498,7 @@ mod tests {
         assert_eq!(auth.tags, ["feature-7"]);
         assert_eq!(ids(&auth.depends_on), ["SC-000"]);
         assert_eq!(tests.role.as_str(), "test_engineer");
-        // It waited for a review of SC-001, and comes after it in a sequential parent anyway.
+        // It depended on a review of SC-001, and comes after it in a sequential parent anyway.
         assert_eq!(ids(&tests.depends_on), ["SC-001"]);
         assert_eq!((routes.title.as_str(), ids(&routes.depends_on)), ("Routes", vec!["SC-001"]));
         assert_eq!(auth.checklist, ["No secret is logged"]);

@@ -9,7 +9,7 @@ use crate::board::paths::PathError;
 use crate::board::task::{Kind, Risk, Scope};
 use crate::wire::prelude::*;
 
-/// What is in the repository at a path.
+/// The entry of the repository at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     File,
@@ -31,16 +31,16 @@ record! {
         /// The spec of every node that names none.
         #[serde(alias = "spec")]
         pub spec_ref: Option<String>,
-        /// What holds for every node that does not say it itself.
+        /// Defaults for every node.
         #[serde(default)]
         pub defaults: Defaults,
-        /// Must be what `run.window` of liza.yaml says, if it is there at all.
+        /// Must equal `run.window` of liza.yaml, if present.
         pub max_parallel: Option<u32>,
         #[serde(default)]
         pub config: GraphConfig,
-        /// Of a graph that liza wrote; not looked at.
+        /// From a graph that liza wrote; ignored.
         pub revision: Option<u64>,
-        /// The same.
+        /// Ignored too.
         pub index: Option<String>,
     }
 }
@@ -58,7 +58,7 @@ pub struct Defaults {
     )]
     #[schemars(with = "crate::board::shapes::Criteria")]
     pub done_when: Vec<String>,
-    /// Paths that every node may change beside its outputs, such as `tests/`; no node owns them.
+    /// Paths that every node may change besides its outputs, such as `tests/`; no node owns them.
     #[serde(default)]
     pub scope: Scope,
 }
@@ -96,11 +96,11 @@ record! {
     /// A node as a planner writes it.
     pub struct PlannedNode {
         pub id: TaskId,
-        /// What is to be done; its first line is the title of the task.
+        /// The work; its first line is the title of the task.
         pub description: String,
         #[serde(default)]
         always pub inputs: Vec<String>,
-        /// Paths or names of artifacts. A path is what the task may change, and its alone while it is worked on.
+        /// Paths or names of artifacts. The task may change the paths and owns them.
         #[serde(default)]
         always pub outputs: Vec<String>,
         #[serde(default, alias = "depends_on")]
@@ -110,38 +110,38 @@ record! {
         pub owner_role: String,
         #[serde(default)]
         always pub tags: Vec<String>,
-        /// What its reviewer has to answer.
+        /// The checklist of its reviewer.
         #[serde(default, alias = "reviewer_checklist")]
         always pub checklist: Vec<String>,
-        /// `pending` or `ready`, if anything.
+        /// `pending` or `ready`, if present.
         pub status: Option<String>,
-        /// Not taken over: agents claim.
+        /// Ignored: agents claim.
         pub assigned_to: Option<String>,
-        /// Not taken over.
+        /// Ignored.
         pub patch_bundle: Option<String>,
-        /// Not taken over.
+        /// Ignored.
         pub review_result: Option<Value>,
-        /// Of a graph that liza wrote; not looked at.
+        /// From a graph that liza wrote; ignored.
         pub task_status: Option<String>,
         #[serde(alias = "spec")]
         pub spec_ref: Option<String>,
         #[serde(alias = "acceptance_criteria", deserialize_with = "crate::board::shapes::criteria")]
         #[schemars(with = "crate::board::shapes::Criteria")]
         pub done_when: Vec<String>,
-        /// Paths it may change beside its outputs.
+        /// Paths that it may change besides its outputs.
         #[serde(default)]
         pub scope: Scope,
         #[serde(default)]
         pub priority: i64,
-        /// Documentation, if its outputs are nothing else; otherwise code, which has to bring tests.
+        /// Docs, if all outputs are documentation; otherwise code, which must contain tests.
         pub kind: Option<Kind>,
         #[serde(default)]
         pub risk: Risk,
-        /// How many files it will probably change; a plan is checked by it.
+        /// How many files the task will probably change; the plan check reads it.
         pub expected_files: Option<u32>,
-        /// How many lines it will probably change; a plan is checked by it.
+        /// How many lines the task will probably change; the plan check reads it.
         pub expected_lines: Option<u32>,
-        /// How many minutes it is given; at most 12 for a coder's work.
+        /// The time limit in minutes; at most 12 for a coder's task.
         pub timebox_minutes: Option<u32>,
     }
 }
@@ -151,7 +151,7 @@ fn implementer() -> String {
 }
 
 impl PlannedGraph {
-    /// The tasks it stands for.
+    /// The tasks for the nodes.
     pub fn planned(self, standing: &dyn Fn(&str) -> Option<Standing>) -> Result<Planned, ForeignError> {
         let mut remarks = Vec::new();
         let mut tasks = Vec::with_capacity(self.nodes.len());
@@ -238,7 +238,7 @@ impl PlannedNode {
         })
     }
 
-    /// A plan starts new work. Liza has not seen work that is under way or done elsewhere.
+    /// A plan starts new work. liza has not observed work that is in progress or done elsewhere.
     fn check_untouched(&self, place: &str, remarks: &mut Vec<String>) -> Result<(), ForeignError> {
         match self.status.as_deref().map(str::to_ascii_lowercase).as_deref() {
             None | Some("pending" | "ready") => {}
@@ -246,7 +246,7 @@ impl PlannedNode {
                 return Err(wrong(
                     &format!("{place}.status"),
                     format!(
-                        "a new node is `pending` or `ready`, not {}: leave out what is done, and the rest without a state",
+                        "a new node is `pending` or `ready`, not {}: leave out finished ones, and the state of the others",
                         quoted(other)
                     ),
                 ));
@@ -275,7 +275,7 @@ impl PlannedNode {
             return Err(wrong(
                 &place,
                 format!(
-                    "a review is no node of its own: every task is reviewed by another agent before it is merged. Leave \
+                    "a review cannot be a node: another agent reviews every task before its merge. Leave \
                      `{}` out, and let what depends on it depend on what it reviews",
                     self.id
                 ),
@@ -305,7 +305,7 @@ pub(super) fn complete(task: &mut NewTask, defaults: &Defaults, spec_ref: Option
     if task.done_when.is_empty() {
         task.done_when = defaults.done_when.clone();
     }
-    // What every node may change belongs to none: one without a path of its own would own it.
+    // No node owns the common paths: a node without its own path would own them.
     if task.owns.is_empty() {
         task.owns.clone_from(&task.scope.inside);
     }
@@ -315,7 +315,7 @@ pub(super) fn complete(task: &mut NewTask, defaults: &Defaults, spec_ref: Option
     extend(&mut task.scope.outside, &defaults.scope.outside);
 }
 
-/// The patterns an output stands for: none if it names an artifact.
+/// The patterns of an output: none if it names an artifact.
 pub(super) fn paths_of(
     output: &str,
     standing: &dyn Fn(&str) -> Option<Standing>,
@@ -336,7 +336,7 @@ pub(super) fn paths_of(
         _ if text.ends_with('/') => Ok(vec![directory()?]),
         Some(Standing::File) => Ok(vec![PathPattern::new(text)?]),
         None if last.contains('.') => Ok(vec![PathPattern::new(text)?]),
-        // It is not there yet, and its name does not tell which of the two it will be.
+        // The path does not exist yet, and its name does not show whether it will be a file or a directory.
         None => Ok(vec![PathPattern::new(text)?, directory()?]),
     }
 }

@@ -92,7 +92,7 @@ fn height(value: &Value) -> usize {
     }
 }
 
-/// Text dense in the marks the scan must not misjudge, in lines of small indentation.
+/// Text with many of the marks that the scan must not misread, in lines of small indentation.
 fn marked_lines() -> impl Strategy<Value = String> {
     let marks = vec![
         "[", "]", "{", "}", "- ", "-", ": ", ":", ",", "\"", "'", "\\", "#", " #", "|\n", ">-\n", "|1\n",
@@ -105,7 +105,7 @@ fn marked_lines() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(cases(20_000))]
 
-    /// Only nesting the scan does not count itself may remain: a list at its key's own column, a pair in a list.
+    /// Only nesting that the scan does not count may remain: a list at its key's own column, a pair in a list.
     #[test]
     fn the_scan_never_sees_less_nesting_than_the_parser(text in marked_lines()) {
         for depth in 0..4 {
@@ -115,7 +115,7 @@ proptest! {
         }
     }
 
-    /// Comments say nothing, wherever they stand; what only looks like one is kept.
+    /// Comments are ignored everywhere; text that only looks like a comment is kept.
     #[test]
     fn words_of_comments_change_no_value(pieces in prop::collection::vec(prop::sample::select(commented()), 1..8)) {
         let text = pieces.concat();

@@ -1,4 +1,4 @@
-//! One fixed verdict for every kind of foreign input.
+//! One fixed result for every kind of foreign input.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
-//! Strings some reader has got wrong, and what must come back for each: the same string.
+//! Strings that some reader misreads; each must be read back unchanged.
 
 use proptest::prelude::*;
 
 use crate::wire::{emit, parse};
 
-/// Everything YAML 1.1 or 1.2 might take for something other than this text.
+/// Texts that YAML 1.1 or 1.2 might take for another type.
 #[rustfmt::skip]
 pub(super) const NASTY: &[&str] = &[
     "", " ", "  ", " a", "a ", "\ta", "a\t", "\n", "a\n", "\na", "a\nb", "a\r\nb", "\r", "a\\", "\\n", "y",
@@ -88,7 +88,7 @@ pub(super) fn cases(usual: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Text made of the characters that mean something to YAML, which plain random text seldom hits.
+/// Text of the characters that mean something to YAML, which plain random text seldom contains.
 fn marked() -> impl Strategy<Value = String> {
     let marks = prop::sample::select(vec![
         "-", " ", ":", "#", "\n", "\t", "'", "\"", "\\", "[", "]", "{", "}", ",", "&", "*", "!", "|", ">",

@@ -1,4 +1,4 @@
-//! Hashes by parts: what each covers, and that writing in part gives the same as writing whole.
+//! Hashes by parts: what each covers, and that writing changed parts gives the same as writing everything.
 
 use crate::board::rules::{AddNote, ArchiveTasks};
 use crate::board::testing::*;
@@ -25,7 +25,7 @@ fn written(board: &Board) -> Decoded {
     read(&text_of(&Decoded::unwritten(board.clone())))
 }
 
-/// What `board` is, written on top of what was read before.
+/// `board`, written on top of the text that was read before.
 fn written_on(before: &Decoded, board: &Board) -> Decoded {
     let mut next = before.clone();
     next.load(&Needs::Everything).expect("bodies");
@@ -78,7 +78,7 @@ fn partial_write_equals_whole_write() {
         bench.ok("planner-1", abandon);
         step(&bench);
     }
-    // From the first group on, every other one begins elsewhere.
+    // From the first group on, every other group begins at another position.
     bench.ok("planner-1", ArchiveTasks { tasks: vec![id("t3"), id("t69")] });
     step(&bench);
 }
@@ -90,10 +90,10 @@ fn changed_byte_of_a_task_is_found() {
     let mut changed = disk.text().to_owned();
     changed.replace_range(at..=at, "Z");
     assert!(matches!(Decoded::new(changed.clone().into_bytes()), Err(StateError::Edited)));
-    // Under a checksum that is made right, the task is not what its hash says.
+    // With a corrected checksum, the task still does not match its hash.
     let forged = read(&sealed(&changed));
-    assert_eq!(forged.check_tasks().unwrap_err(), "the text of task t0 is not what its hash says");
-    // With that one made right as well, the board has another hash than its record.
+    assert_eq!(forged.check_tasks().unwrap_err(), "the text of task t0 does not match its hash");
+    // With that hash corrected too, the board does not match its record.
     let mut rewritten = forged.rewritten().expect("a board");
     rewritten.check_tasks().expect("every task has its hash");
     assert_ne!(rewritten.board_hash(), disk.board_hash());
@@ -156,7 +156,7 @@ fn large_board_is_read_by_two_threads_as_by_one() {
     large.check_tasks().expect("every task has its hash");
     assert_eq!(text_of(&large), large.text());
     assert_eq!(large.board_hash(), Decoded::unwritten(bench.board.clone()).content().expect("content").hash);
-    // Changed in the middle; and there with a checksum that is right, so that the first wrong task is named.
+    // A change in the middle; also with a right checksum, so that the first wrong task is named.
     let changed = large.text().replacen("  - id: t200\n", "  - id: t2oo\n", 1);
     assert!(matches!(Decoded::new(changed.into_bytes()), Err(StateError::Edited)));
     let line = |text: &str| 1 + large.text().lines().position(|line| line == text).expect("a line");

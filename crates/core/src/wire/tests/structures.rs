@@ -1,4 +1,4 @@
-//! Random nested values, there and back.
+//! Random nested values, written and read back.
 
 use proptest::prelude::*;
 use serde_json::Value;

@@ -38,7 +38,7 @@ pub fn general(bytes: &[u8]) {
     }
 }
 
-/// The layout that liza writes, without the checksum that vouches for it.
+/// The layout that liza writes, without its checksum.
 pub fn canonical(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(value) = parse::<Value>(text, 0) else { return };
@@ -47,7 +47,7 @@ pub fn canonical(bytes: &[u8]) {
     assert_eq!(parse::<Value>(&again, 0).expect("what was written can be read"), value);
 }
 
-/// A board under a checksum that is right, so that what lies behind it is reached.
+/// A board with a right checksum, so that the checks behind it are reached.
 pub fn state(bytes: &[u8]) {
     let _ = Decoded::new(bytes.to_vec());
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -78,7 +78,7 @@ pub fn plan(bytes: &[u8]) {
     if let Some(tasks) = accepted(super::plan::read_plan(bytes)) {
         same_in_yaml(&tasks);
     }
-    // Something, a directory or nothing stands there, so that outputs are read in every way.
+    // A file, a directory or nothing exists there, so that outputs are read in every way.
     let standing = |path: &str| match path.len() % 3 {
         0 => None,
         1 => Some(super::plan::Standing::File),
@@ -89,7 +89,7 @@ pub fn plan(bytes: &[u8]) {
     }
 }
 
-/// A patch bundle, applied to files that are there, and to none.
+/// A patch bundle, applied to existing files and to none.
 pub fn bundle(bytes: &[u8]) {
     struct Files(&'static [u8]);
 
@@ -142,7 +142,7 @@ fn accepted<T>(read: Result<T, ForeignError>) -> Option<T> {
 /// Written in our layout and read back, by our own parser and by the general one.
 fn same_in_yaml<T: Serialize + DeserializeOwned>(value: &T) {
     let mut text = String::new();
-    // Deeper or stranger than the layout allows is refused when it is written.
+    // Values deeper or stranger than the layout allows are refused when they are written.
     if emit(value, 0, &mut text).is_err() {
         return;
     }
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// One seed, changed in a few places.
+    /// One seed with a few changes.
     fn mutant(dice: &mut Dice, seeds: &[&[u8]]) -> Vec<u8> {
         let seed = seeds[dice.below(seeds.len())];
         let (start, length) = (dice.below(seed.len()), 1 + dice.below(2048));
@@ -247,7 +247,7 @@ mod tests {
         state(b"goal:\n  id: x\nversion: 2\nrevision: 1\ntasks: []\n");
     }
 
-    /// The seeds themselves get as far as they should, or the mutants would test nothing.
+    /// The unchanged seeds are accepted; otherwise the mutants would test nothing.
     #[test]
     fn the_seeds_are_accepted() {
         assert!(Decoded::new(STATE.to_vec()).is_ok());

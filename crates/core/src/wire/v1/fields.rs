@@ -1,4 +1,4 @@
-//! Taking known fields out of a map of any shape; what is left is extra.
+//! Takes known fields out of a map of any form; the others are extras.
 
 use super::times::loose_time;
 use crate::wire::prelude::*;
@@ -7,7 +7,7 @@ use crate::wire::to_json_line;
 
 const LONGEST_KEY: usize = 200;
 
-/// Text as people write it: a number or flag without quotes is text too.
+/// Text as people write it: an unquoted number or flag is text too.
 pub fn as_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -25,7 +25,7 @@ pub fn as_texts(value: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// A name with everything replaced that names may not hold; nothing, if nothing is left of it.
+/// The text as a name, without characters that names may not contain; may be empty.
 pub fn slug(text: &str) -> String {
     let kept: String = text
         .trim()
@@ -36,8 +36,8 @@ pub fn slug(text: &str) -> String {
     kept.trim_start_matches(['-', '_']).to_owned()
 }
 
-/// The id an agent's name stands for. What is no id as it stands is written by hand, so `coder 2` and `coder  2` are
-/// the same.
+/// The agent id for a name. A text that is not a valid id was typed by a person, so `coder 2` and `coder  2` are the
+/// same agent.
 pub fn agent_named(text: &str) -> Option<AgentId> {
     if text.trim().eq_ignore_ascii_case(AgentId::human().as_str()) {
         return Some(AgentId::human());
@@ -58,7 +58,7 @@ pub fn as_agent(value: &Value) -> Option<AgentId> {
     agent_named(&as_text(value)?)
 }
 
-/// A map whose known fields are taken out one by one.
+/// A map from which known fields are taken one by one.
 #[derive(Debug, Clone, Default)]
 pub struct Fields(Map<String, Value>);
 
@@ -67,7 +67,7 @@ impl Fields {
         Self(map)
     }
 
-    /// Takes what fits; what does not fit stays, and so becomes an extra. Nothing is nothing.
+    /// Takes a value that fits; another value stays and becomes an extra. Null means absent.
     pub fn fit<T>(&mut self, key: &str, read: impl FnOnce(&Value) -> Option<T>) -> Option<T> {
         match self.0.get(key)? {
             Value::Null => {
@@ -90,7 +90,7 @@ impl Fields {
         self.fit(key, as_text)
     }
 
-    /// The first of several names for one thing.
+    /// The first of several synonyms.
     pub fn text_of(&mut self, keys: &[&str]) -> Option<String> {
         keys.iter().find_map(|key| self.text(key))
     }
@@ -136,13 +136,13 @@ impl Fields {
     }
 }
 
-/// What has no place on the board.
+/// Values that have no field on the board.
 #[derive(Debug, Default)]
 pub struct Extras(BTreeMap<String, Value>);
 
 impl Extras {
     pub fn keep(&mut self, path: &str, value: Value) {
-        // Two of one name cannot come from one map, but from two readings of it; neither is lost.
+        // Two values with one name come from two readings of a map; both are kept.
         let mut key = path.to_owned();
         while self.0.contains_key(&key) {
             key.push('\'');
@@ -150,7 +150,7 @@ impl Extras {
         self.0.insert(key, value);
     }
 
-    /// Everything that is left of a map, under its own place.
+    /// Keeps the rest of a map as extras.
     pub fn leave(&mut self, place: &str, fields: Fields) {
         for (key, value) in fields.entries() {
             let path = if place.is_empty() { key } else { format!("{place}.{key}") };
@@ -163,8 +163,8 @@ impl Extras {
     }
 }
 
-/// A key of the layout has a longest length; a longer one is cut. A hash of all of it keeps two with the same beginning
-/// apart.
+/// Shortens a key that is longer than the layout allows; a hash of the whole key keeps keys with the same beginning
+/// distinct.
 fn short_key(key: String) -> String {
     if key.len() <= LONGEST_KEY {
         return key;
@@ -173,7 +173,7 @@ fn short_key(key: String) -> String {
     format!("{start}…{}", &hash(key.as_bytes())[..16])
 }
 
-/// The tasks of the old board by the ids they had.
+/// The new id of a task of the old board.
 pub fn new_id<'t>(tasks: &'t [super::OldTask], old: &str) -> Option<&'t TaskId> {
     tasks.iter().find(|task| task.said.id == old).map(|task| &task.whole.head.id)
 }

@@ -31,26 +31,26 @@ pub const VERSION: u64 = 1;
 
 const LIMITS: Limits = Limits { bytes: 96 * 1024 * 1024, depth: 32, tokens: 16 * 1024 * 1024 };
 
-/// What the old file said.
+/// The content of the old file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OldBoard {
     pub rest: Rest,
     pub tasks: Vec<OldTask>,
-    /// What could not be taken as it was.
+    /// Values that were changed or not understood.
     pub remarks: Vec<String>,
 }
 
-/// A task with what the old file said about git, in its own words.
+/// A task with the old file's values about git, unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OldTask {
     pub whole: WholeTask,
     pub said: Said,
 }
 
-/// Commits may be abbreviated there, branches gone and worktrees removed: nothing of it is believed unseen.
+/// Commits may be abbreviated, branches and worktrees gone: liza checks all of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Said {
-    /// The id as it stood there; branch and worktree were named after it.
+    /// The old id; branch and worktree were named after it.
     pub id: String,
     pub branch: Option<String>,
     pub worktree: Option<String>,
@@ -62,7 +62,7 @@ pub struct Said {
     pub begun: bool,
 }
 
-/// Reads the file. `now` stands in where it names no time.
+/// Reads the file. `now` is used for missing times.
 pub fn read(bytes: &[u8], now: &Stamp) -> Result<OldBoard, ForeignError> {
     let Value::Object(map) = read_foreign_value(bytes, LIMITS)? else {
         return Err(ForeignError { line: None, path: None, message: "it is not a map".to_owned() });
@@ -82,14 +82,14 @@ pub fn read(bytes: &[u8], now: &Stamp) -> Result<OldBoard, ForeignError> {
 }
 
 impl OldBoard {
-    /// For readers: as the file says, with revision 0, since nothing was ever recorded.
+    /// For readers: as the file says, with revision 0, because no change was ever recorded.
     pub fn as_board(&self) -> Board {
         let tasks = self.tasks.iter().map(|old| Task::new(old.whole.head.clone(), old.whole.body.clone()));
         Board { revision: 0, journal: Default::default(), rest: self.rest.clone(), tasks: tasks.collect() }
     }
 }
 
-/// One entry of the old log: whatever it holds, with the parts every reader asks for picked out.
+/// One entry of the old log, with the parts that every reader needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OldEntry {
     pub time: String,

@@ -42,7 +42,7 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// Every entry of a list that can be read.
+    /// Every readable entry of a list.
     fn each<T>(
         &mut self,
         top: &mut Fields,
@@ -56,7 +56,7 @@ impl Reader<'_> {
         keys.iter().find_map(|key| fields.fit(key, |value| new_id(self.tasks, &as_text(value)?).cloned()))
     }
 
-    /// The map of an entry, or the entry kept whole.
+    /// The map of an entry; another entry is kept as an extra.
     fn fields(&mut self, value: Value, place: &str) -> Option<Fields> {
         match value {
             Value::Object(map) => Some(Fields::new(map)),
@@ -142,7 +142,7 @@ impl Reader<'_> {
         let task_id = self
             .task(&mut fields, &["task_id", "task", "during", "discovered_in", "found_in", "source_task"]);
         let (Some(text), Some(task_id)) = (text, task_id) else {
-            return self.misplaced(whole, place, "says nothing or names no task of the board");
+            return self.misplaced(whole, place, "is empty or names no task of the board");
         };
         let severity = fields.fit("severity", |value| match value.as_str()? {
             "critical" | "blocker" => Some(Severity::Critical),
@@ -201,7 +201,7 @@ impl Reader<'_> {
         let named = self.task(&mut fields, &["task_id", "task"]);
         let task_id = task.and_then(|old| new_id(self.tasks, old).cloned()).or(named);
         let (Some(task_id), Some(summary)) = (task_id, fields.text("summary")) else {
-            return self.misplaced(whole, place.to_owned(), "says nothing or names no task of the board");
+            return self.misplaced(whole, place.to_owned(), "is empty or names no task of the board");
         };
         let handoff = Handoff {
             task_id,

@@ -57,7 +57,7 @@ fn sprint(mut fields: Fields, tasks: &[OldTask], now: &Stamp, extras: &mut Extra
         _ => None,
     });
     let mut scope = Vec::new();
-    // A list, or a map of what is planned and what would be nice to have: only the first is this sprint's scope.
+    // A list, or a map of planned and optional tasks: only the planned ones are the sprint's scope.
     let planned = match fields.map("scope") {
         None => fields.fit("scope", as_texts).unwrap_or_default(),
         Some(mut map) => {
@@ -122,7 +122,7 @@ fn config(mut fields: Fields, extras: &mut Extras, remarks: &mut Vec<String>) ->
         .unwrap_or(defaults.heartbeat_seconds);
     if let Some((field, why)) = config.problems().into_iter().next() {
         remarks.push(format!(
-            "{field} {why}; the limits are those of a new board, the old ones are kept as extras"
+            "{field} {why}; the board gets the default limits, the old ones are kept as extras"
         ));
         config = Config::new(&config.integration_branch);
         fields = said;

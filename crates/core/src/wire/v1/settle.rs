@@ -1,6 +1,6 @@
-//! From what an old board said to a board that may be worked with. No agent holds a task afterwards: the old claims had no
-//! token and no incarnation behind them. What git does not bear out goes back to a state from which the work is done
-//! again with nothing lost, and the task's history says why.
+//! Converts an old board to a valid one. No agent holds a task afterwards: the old claims had no token and no
+//! incarnation. A task whose state git does not confirm goes back to a state from which the work is done again without
+//! loss, and its history says why.
 
 use super::task::QUESTION;
 use super::{OldBoard, OldTask, Said};
@@ -9,20 +9,20 @@ use crate::board::review::Approval;
 use crate::wire::prelude::*;
 use crate::wire::to_json_line;
 
-/// What git says.
+/// Queries to git.
 pub trait Repository {
-    /// The commit a full or abbreviated id names.
+    /// The commit with a full or abbreviated id.
     fn commit(&self, text: &str) -> Option<CommitId>;
     fn head_of(&self, branch: &str) -> Option<CommitId>;
-    /// Where a commit left integration.
+    /// The merge base of a commit and integration.
     fn base_of(&self, commit: &CommitId) -> Option<CommitId>;
     fn in_integration(&self, commit: &CommitId) -> bool;
     fn parent_of(&self, commit: &CommitId) -> Option<CommitId>;
-    /// What is in a submitted commit, as far as it can still be found out.
+    /// The content of a submitted commit, as far as it can be found.
     fn submission(&self, commit: &CommitId) -> Option<Submission>;
 }
 
-/// Turns the board into one that every invariant holds for. Adds to its remarks what had to give way.
+/// Makes the board satisfy every invariant. Adds the changes to its remarks.
 pub fn settle(
     mut old: OldBoard,
     git: &dyn Repository,
@@ -94,11 +94,11 @@ impl Settling<'_> {
         self.reasons.push(why.into());
     }
 
-    /// What the old board said about git stays readable where nothing here says the same.
+    /// Keeps the old values about git as extras where the new board does not have them.
     fn keep_unborne(&mut self) {
         let (said, head, body) = (self.said, &self.whole.head, &mut self.whole.body);
         let attempt = body.attempts.last();
-        // A commit may have been abbreviated there.
+        // The old commit may be abbreviated.
         let same =
             |said: &str, made: fn(&Attempt) -> &str| attempt.is_some_and(|attempt| made(attempt) == said);
         let based =
@@ -122,13 +122,13 @@ impl Settling<'_> {
         }
     }
 
-    /// Only a branch of the task's own: the agent that continues it must not work on another task's branch.
+    /// Only the task's own branch: the agent that continues must not work on another task's branch.
     fn branch(&self) -> String {
         let named = self.said.branch.clone().filter(|branch| branch.starts_with("task/"));
         named.unwrap_or_else(|| format!("task/{}", self.said.id))
     }
 
-    /// Only a place where worktrees of tasks are: never the user's own checkout, whatever the old board says.
+    /// Only a path for worktrees of tasks: never the user's own checkout, whatever the old board says.
     fn worktree(&self) -> String {
         let plain = |path: &String| {
             path.strip_prefix(".worktrees/")
@@ -139,7 +139,7 @@ impl Settling<'_> {
         named.unwrap_or_else(|| format!(".worktrees/{}", self.whole.head.id))
     }
 
-    /// The work done so far, if its branch is there.
+    /// The former work, if its branch exists.
     fn attempt(&mut self) {
         let branch = self.branch();
         let head = self.git.head_of(&branch);
@@ -172,9 +172,9 @@ impl Settling<'_> {
                 let open = !self.whole.head.status.is_terminal() && self.whole.head.status != Status::Draft;
                 if open && (said.begun || head.is_some()) {
                     self.tell(format!(
-                        "its branch `{branch}` cannot be gone on with; the next claim starts afresh"
+                        "its branch `{branch}` cannot be continued; the next claim starts a new one"
                     ));
-                    // So that the next claim does not meet remains under the plain name.
+                    // The next claim must not find leftovers under the plain name.
                     let undone = HistoryEntry::new(self.now.wall, Event::ClaimUndone, AgentId::human())
                         .detail("no branch of the former claim was found");
                     self.whole.body.history.push(undone);
@@ -195,7 +195,7 @@ impl Settling<'_> {
         Status::Idle
     }
 
-    /// Free for any agent; the agent that claims it continues from the branch.
+    /// Free for any agent; the agent that claims the task continues from the branch.
     fn working(&mut self) -> Status {
         let holder =
             self.whole.head.assigned_to.as_ref().map_or("an unknown agent".to_owned(), ToString::to_string);
@@ -208,7 +208,7 @@ impl Settling<'_> {
         Status::Idle
     }
 
-    /// The commit under review, if it is there and still the head of its branch.
+    /// The commit under review, if it exists and is still the head of its branch.
     fn under_review(&mut self) -> Option<CommitId> {
         let said = self.said.review_commit.clone();
         let Some(commit) = said.as_deref().and_then(|text| self.git.commit(text)) else {
@@ -239,15 +239,13 @@ impl Settling<'_> {
         Status::Idle
     }
 
-    /// An implementer must not review the task; where the old board names no implementer, it could be any agent.
+    /// An implementer must not review the task; if the old board names no implementer, any agent could be one.
     fn ready(&mut self) -> Status {
         if self.under_review().is_none() {
             return self.back_to_work();
         }
         if !self.said.begun {
-            self.tell(
-                "it does not say who worked on it, so liza could not keep an implementer from reviewing it",
-            );
+            self.tell("it names no implementer, so liza could not keep an implementer from reviewing it");
             self.whole.head.review_commit = None;
             self.whole.body.submission = None;
             return self.back_to_work();
@@ -255,7 +253,7 @@ impl Settling<'_> {
         Status::ReadyForReview
     }
 
-    /// Who approved, if the old board names an agent that is no implementer.
+    /// The approver, if the old board names an agent that is no implementer.
     fn approver(&self) -> Option<AgentId> {
         let history = &self.whole.body.history;
         let named = self.said.approved_by.clone().or_else(|| {
@@ -264,7 +262,7 @@ impl Settling<'_> {
         named.filter(|agent| *agent != AgentId::unknown() && !self.whole.head.was_implemented_by(agent))
     }
 
-    /// Names had no token behind them there, so who approved is not certain.
+    /// Names had no token there, so the approver is not certain.
     fn approved(&mut self) -> Status {
         let by = self.said.approved_by.as_ref().map_or(String::new(), |agent| format!(" by {agent}"));
         self.tell(format!("it was approved{by}, but approvals are not carried over: it is reviewed again"));
@@ -280,7 +278,7 @@ impl Settling<'_> {
         if !self.has_work() {
             return self.back_to_work();
         }
-        // Approved once, but what is merged after the fix is another commit: it is submitted and reviewed again.
+        // It was approved, but the commit after the fix is another one: it is submitted and reviewed again.
         let reason = self.whole.body.extra.get("integration_error").cloned();
         self.whole.body.integration_failure = Some(IntegrationFailure {
             reason: reason.unwrap_or_else(|| "it could not be integrated on the older board".to_owned()),
@@ -293,7 +291,7 @@ impl Settling<'_> {
         Status::IntegrationFailed
     }
 
-    /// Merged is what integration contains; anything else would let its dependents start on nothing.
+    /// A merged task must be contained in integration; otherwise its dependents would start without its work.
     fn merged(&mut self) -> Status {
         let said = self.said;
         let resolve = |text: &Option<String>| text.as_deref().and_then(|text| self.git.commit(text));
@@ -301,7 +299,9 @@ impl Settling<'_> {
         let reviewed = resolve(&said.review_commit).filter(landed);
         let merge = resolve(&said.merge_commit).filter(landed).or_else(|| reviewed.clone());
         let Some(merge) = merge else {
-            self.tell("it is said to be MERGED, but integration does not contain its commit; it is BLOCKED");
+            self.tell(
+                "the older board says MERGED, but integration does not contain its commit; it is BLOCKED",
+            );
             return Status::Blocked;
         };
         let approver = self.approver().unwrap_or_else(AgentId::unknown);
@@ -328,13 +328,13 @@ impl Settling<'_> {
 
     fn superseded(&mut self) -> Status {
         if self.whole.head.superseded_by.is_empty() {
-            self.tell("it is said to be SUPERSEDED, but by no task of the board; it is ABANDONED");
+            self.tell("the older board says SUPERSEDED, but names no task of the board; it is ABANDONED");
             return Status::Abandoned;
         }
         Status::Superseded
     }
 
-    /// What every task that is no draft must say.
+    /// Fills fields that every task except a draft must have.
     fn complete(&mut self) {
         let (head, body) = (&mut self.whole.head, &mut self.whole.body);
         if matches!(head.status, Status::Draft | Status::Superseded | Status::Abandoned) {
@@ -342,7 +342,8 @@ impl Settling<'_> {
         }
         if body.done_when.is_empty() {
             body.done_when = vec![body.title.clone()];
-            self.reasons.push("it had no acceptance criterion (done_when); its title stands in".to_owned());
+            self.reasons
+                .push("it had no acceptance criterion (done_when); its title is used instead".to_owned());
         }
         if body.spec_ref.is_none() {
             body.spec_ref = Some("specs/vision.md".to_owned());
@@ -361,7 +362,7 @@ impl Settling<'_> {
         }
         body.blocked_questions.retain(|question| !question.trim().is_empty());
         if body.blocked_questions.len() > 3 {
-            // One to three are asked; the third holds the rest.
+            // At most three questions; the third contains the rest.
             let rest = body.blocked_questions.split_off(2);
             body.blocked_questions.push(rest.join("\n"));
         }
@@ -376,8 +377,8 @@ impl Settling<'_> {
     }
 }
 
-/// There several tasks could change the same paths. Of those begun, the first keeps them for itself and the others share:
-/// the merge settles it, as it did before.
+/// On the old board, several tasks could change the same paths. Of the started ones, the first owns its paths and the
+/// others share them: the merge resolves conflicts, as before.
 fn share_contested_paths(tasks: &mut [OldTask], remarks: &mut Vec<String>, now: &Stamp) {
     for at in 0..tasks.len() {
         let (before, rest) = tasks.split_at_mut(at);
@@ -388,7 +389,7 @@ fn share_contested_paths(tasks: &mut [OldTask], remarks: &mut Vec<String>, now: 
             .find(|other| any_overlap(&task.whole.head.owns, &other.whole.head.owns).is_some());
         let Some(rival) = rival else { continue };
         let why = format!(
-            "its paths overlap those of {}, which was begun too: it shares them",
+            "its paths overlap those of {}, which was started too: it shares them",
             rival.whole.head.id
         );
         task.whole.head.owns.clear();
@@ -400,7 +401,7 @@ fn share_contested_paths(tasks: &mut [OldTask], remarks: &mut Vec<String>, now: 
     }
 }
 
-/// Tasks that wait for each other can never start: the last of them no longer waits for the others.
+/// Tasks in a dependency cycle can never start: the last of them loses its dependencies on the others.
 fn cut_cycles(old: &mut OldBoard, now: &Stamp) {
     while let Some(cycle) = Graph::of(&old.as_board().tasks).cycle() {
         let chosen = old
@@ -416,11 +417,11 @@ fn cut_cycles(old: &mut OldBoard, now: &Stamp) {
             if head.superseded_by.is_empty() {
                 head.status = Status::Abandoned;
             }
-            format!("it was superseded in a circle with {}", others.join(", "))
+            format!("it was superseded in a cycle with {}", others.join(", "))
         } else {
             body.extra.insert("depends_on".to_owned(), to_json_line(&json!(head.depends_on)));
             head.depends_on.retain(|id| !cycle.contains(id));
-            format!("it waited in a circle with {}; it no longer waits for them", others.join(", "))
+            format!("it was in a dependency cycle with {}; it no longer waits for them", others.join(", "))
         };
         let line = HistoryEntry::new(now.wall, Event::Migrated, AgentId::human()).detail(why.clone());
         body.history.push(line);

@@ -10,10 +10,10 @@ use crate::wire::to_json_line;
 
 const LONGEST_TITLE: usize = 100;
 
-/// What is asked where the old board asks nothing.
-pub const QUESTION: &str = "How should it go on?";
+/// The question if the old board has none.
+pub const QUESTION: &str = "How should the task continue?";
 
-/// Every task, with an id it may have here and its references turned to those ids.
+/// Every task, with a valid id; references are changed to the new ids.
 pub fn tasks(
     values: Vec<Value>,
     goal_spec: Option<&str>,
@@ -69,7 +69,7 @@ fn fresh_id(said: &str, at: usize, taken: &mut BTreeSet<String>) -> TaskId {
     }
 }
 
-/// The state an old name stands for.
+/// The status for an old name.
 pub fn status(text: &str) -> Option<Status> {
     let name = text.trim().to_ascii_uppercase().replace(['-', ' '], "_");
     match name.as_str() {
@@ -103,7 +103,7 @@ fn task(
     let mut note = |text: String| remarks.push(format!("{id}: {text}"));
     read_status(&mut fields, &mut head, &mut body, &mut note);
     head.kind = fields.fit("kind", kind).or_else(|| fields.fit("type", kind)).unwrap_or_default();
-    // There 1 came first; here the higher number does.
+    // On the old board 1 was the most urgent; here the highest number is.
     head.priority = fields.fit("priority", Value::as_i64).map_or(0, |number| number.saturating_neg());
     head.assigned_to = fields.agent_of(&["assigned_to"]);
     head.iteration = fields.count("iteration").unwrap_or(0);
@@ -167,11 +167,11 @@ fn read_status(fields: &mut Fields, head: &mut Head, body: &mut Body, note: &mut
     match fields.fit("status", |value| status(&as_text(value)?)) {
         Some(status) => head.status = status,
         None => {
-            // A person has to look at an unknown status; the word itself stays among the extras.
+            // A person must decide about an unknown status; the word stays among the extras.
             let word = fields.peek_text("status").unwrap_or_else(|| "nothing".to_owned());
             head.status = Status::Blocked;
-            body.blocked_reason = Some(format!("the older board says `{word}`, which is no state of a task"));
-            note(format!("its state `{word}` is not known; it is BLOCKED"));
+            body.blocked_reason = Some(format!("the older board says `{word}`, an unknown task status"));
+            note(format!("its status `{word}` is unknown; it is BLOCKED"));
         }
     }
 }
@@ -213,8 +213,8 @@ fn criteria(text: &str) -> Vec<String> {
     found
 }
 
-/// `IN: a, b` and `OUT: c` in one text, or a map or list of the same. Paths are taken where every one of them is one;
-/// otherwise the task may change anything and owns nothing, as it was there.
+/// `IN: a, b` and `OUT: c` in one text, or a map or list of the same. If any entry is not a path, the task may change
+/// anything and owns nothing, as before.
 fn read_scope(fields: &mut Fields, head: &mut Head, body: &mut Body, extras: &mut Extras) {
     let Some(value) = fields.take("scope") else {
         body.scope.inside = everything();
@@ -280,7 +280,7 @@ fn pieces(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A path; a name without an ending may be a file or a directory there, so it is both here.
+/// A path; a name without an ending may be a file or a directory, so both patterns are used.
 fn pattern(text: &str) -> Option<Vec<PathPattern>> {
     if text.contains(char::is_whitespace) {
         return None;
@@ -317,7 +317,7 @@ fn references(
     found
 }
 
-/// An entry of the task's history. What has no field of its own is kept as JSON in the detail.
+/// An entry of the task's history. Values without a field are kept as JSON in the detail.
 fn history(value: Value, at: usize, fallback: Wall) -> HistoryEntry {
     let Value::Object(map) = value else {
         let text = as_text(&value).unwrap_or_else(|| to_json_line(&value));
@@ -365,7 +365,7 @@ fn event(name: &str) -> Option<Event> {
     })
 }
 
-/// A checkpoint whose every part has its place here; there the validation was one text.
+/// A checkpoint if every part has a field; on the old board the validation was one text.
 fn checkpoint(value: &Value) -> Option<Checkpoint> {
     let mut fields = Fields::new(value.as_object()?.clone());
     let checkpoint = Checkpoint {
@@ -382,7 +382,7 @@ fn checkpoint(value: &Value) -> Option<Checkpoint> {
     fields.is_empty().then_some(checkpoint)
 }
 
-/// Whom a line of the history names, in whatever field.
+/// The agents that a line of the history names, in any field.
 fn named_in(line: &Value) -> Vec<AgentId> {
     const WHO: [&str; 10] = [
         "agent",
@@ -399,14 +399,14 @@ fn named_in(line: &Value) -> Vec<AgentId> {
     WHO.iter()
         .filter_map(|key| as_texts(line.get(*key)?))
         .flatten()
-        // A step from one state to another names no agent.
+        // A status change names no agent.
         .filter(|text| status(text).is_none())
         .filter_map(|text| agent_named(&text))
         .filter(can_act)
         .collect()
 }
 
-/// Names such as `nobody` say that no agent is known.
+/// Names such as `nobody` mean that no agent is known.
 fn can_act(agent: &AgentId) -> bool {
     agent.is_human() || !agent.is_reserved()
 }
@@ -416,7 +416,7 @@ fn is_judgement(event: Event) -> bool {
     matches!(event, Event::Created | Event::Approved | Event::Rejected | Event::Merged)
 }
 
-/// What only an implementer does.
+/// Events that only an implementer causes.
 fn is_work(event: Event) -> bool {
     matches!(
         event,
@@ -428,7 +428,8 @@ fn is_work(event: Event) -> bool {
     )
 }
 
-/// Every agent the file names beside the reviewers: one too many cannot review, one too few could review its own work.
+/// Every agent that the file names besides the reviewers: one too many cannot review, but one too few could review its
+/// own work.
 fn implementers(head: &mut Head, named: Vec<AgentId>, begun: bool) {
     for agent in named {
         if !head.was_implemented_by(&agent) {
@@ -441,10 +442,10 @@ fn implementers(head: &mut Head, named: Vec<AgentId>, begun: bool) {
     }
 }
 
-/// The lease as it was said, for readers: judged by this boot's clock it has run out. Its time stays among the extras.
+/// The old lease, for readers: by this boot's clock it has expired. Its time stays among the extras.
 fn lease(fields: &Fields, head: &mut Head) {
     let Some(agent) = head.assigned_to.clone().filter(|_| head.status == Status::Working) else { return };
-    // Without a time it is unknown how long the task was held, so it is not shown as held.
+    // Without a time, it is unknown how long the task was held, so it is not shown as held.
     let Some(at) = fields.peek_text("lease_expires").and_then(|text| super::loose_time(&text)) else {
         return;
     };

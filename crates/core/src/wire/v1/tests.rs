@@ -1,4 +1,4 @@
-//! Whatever an old board says, nothing panics, nothing is lost, and what is made of it holds every invariant.
+//! For any old board: no panic, no loss, and the result satisfies every invariant.
 
 use std::collections::BTreeSet;
 
@@ -79,7 +79,7 @@ fn repositories() -> Vec<Fake> {
     all
 }
 
-/// Settles the board in every repository; what is made of it must be sound.
+/// Settles the board in every repository; the result must be valid.
 #[track_caller]
 fn sound(old: &OldBoard, context: &str) {
     for git in repositories() {
@@ -126,7 +126,7 @@ fn every_state_with_anything_missing_ends_sound() {
                 if let Some(key) = missing {
                     task.as_object_mut().expect("a map").remove(key);
                 }
-                // A second one begun beside it, with the same paths.
+                // A second started task with the same paths.
                 let other = json!({ "id": "u", "description": "d", "status": "REJECTED", "assigned_to": "coder-2",
                     "done_when": "x", "scope": "IN: a.txt" });
                 let board = json!({ "version": 1, "goal": { "spec_ref": "s.md" }, "tasks": [task, other] });
@@ -153,7 +153,7 @@ fn v1_implementers_are_kept_and_approvals_dropped() {
         (json!("coder-1"), "reviewer-1", json!([]), Status::ReadyForReview, vec!["coder-1"]),
         (json!(null), "coder-1", json!([]), Status::Idle, vec![]),
         (json!("nobody"), "coder-1", json!([line("claimed", "NOBODY")]), Status::Idle, vec![]),
-        // Who only planned it is no known implementer.
+        // An agent that only planned the task is no known implementer.
         (json!(null), "coder-1", json!([line("finalized", "planner-1")]), Status::Idle, vec!["planner-1"]),
         (
             json!("coder-2"),
@@ -292,7 +292,7 @@ fn damaged_boards_never_panic() {
     assert!(read_whole > 50, "only {read_whole} could be read");
 }
 
-/// Every word of the old file is in the new one, somewhere; keys that have a place of their own may change their names.
+/// Every value of the old file is in the new one; keys with a new field may change their names.
 #[test]
 fn every_value_is_kept() {
     for fixture in FIXTURES {
@@ -309,7 +309,7 @@ fn every_value_is_kept() {
             let known = super::task::status(text).is_some() || super::loose_time(text).is_some();
             let escaped = serde_json::to_string(text).expect("JSON");
             let escaped = escaped.trim_matches('"');
-            // A value may stand inside the JSON text of an extra, escaped once more.
+            // A value may be inside the JSON text of an extra, escaped once more.
             let twice = serde_json::to_string(escaped).expect("JSON");
             let parts = escaped
                 .split("\\n")
@@ -327,7 +327,7 @@ fn every_value_is_kept() {
                 lost.insert(text.to_owned());
             }
         });
-        // Events have names of their own here; what is only renamed is not lost.
+        // Events have new names here; a renamed event is not lost.
         for renamed in [
             "ready_for_review",
             "reclaimed_after_rejection",

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use crate::board::{AgentId, TaskId, Wall};
-use crate::host::place;
+use crate::host::anchored_path;
 
 use super::error::{IoContext, StoreError};
 use super::files::{
@@ -129,11 +129,11 @@ impl Machine {
     /// elsewhere.
     pub fn make_worktrees_dir(&self, dir: &Path) -> Result<(), StoreError> {
         let root = self.worktrees.parent().unwrap_or(&self.worktrees);
-        place::make_directories(root, dir).doing("make the directory", dir)
+        anchored_path::make_directories(root, dir).doing("make the directory", dir)
     }
 
     pub fn make_trash(&self) -> Result<(), StoreError> {
-        place::make_directories(&self.home, &self.trash).doing("make the directory", &self.trash)
+        anchored_path::make_directories(&self.home, &self.trash).doing("make the directory", &self.trash)
     }
 
     /// Acquires the lock under which worktrees are made and removed, one at a time.

@@ -37,7 +37,7 @@ fn paths_of(names: &[String], depth: usize) -> World {
     paths
 }
 
-/// The grammar as directly as possible; exponential, so for short texts only.
+/// The grammar, read directly; exponential, so only for short texts.
 fn reads(pattern: &[&str], path: &[&str]) -> bool {
     match (pattern.split_first(), path.split_first()) {
         (None, rest) => rest.is_none(),
@@ -82,7 +82,7 @@ fn is_written_out(pattern: &[&str]) -> bool {
     !pattern.iter().any(|name| name.contains(['*', '?']))
 }
 
-/// One is a file written out, and the other goes on below it.
+/// One is a literal file name, and the other continues below it.
 fn is_in_the_way(file: &[&str], other: &[&str]) -> bool {
     is_written_out(file) && other.starts_with(file)
 }
@@ -124,7 +124,7 @@ fn some_name(longest: usize) -> impl Strategy<Value = String> {
     prop::collection::vec(sign, 1..=longest).prop_map(|signs| one_star_each(&signs.concat()))
 }
 
-/// Two stars side by side say no more than one, and the grammar does not have them inside a name.
+/// Two stars side by side mean the same as one, and the grammar does not allow them inside a name.
 fn one_star_each(name: &str) -> String {
     let mut signs: Vec<char> = name.chars().collect();
     signs.dedup_by(|sign, before| *sign == '*' && *before == '*');
@@ -182,7 +182,7 @@ proptest! {
         }
     }
 
-    /// The same with letters that have several cases, forms or no width, where folding could go wrong.
+    /// The same with letters that have several cases, forms or no width, where folding could fail.
     #[test]
     fn no_file_of_odd_letters_is_granted_twice(
         letters in prop::collection::vec((prop::sample::select(ODD_LETTERS), 0..5, 0..5), 1..=6),

@@ -2,7 +2,7 @@
 
 use crate::board::paths::{PathError, PathPattern, RepoPath};
 
-/// No path, no pattern, on no file system.
+/// Texts that are neither path nor pattern on any file system.
 const HOSTILE: &[&str] = &[
     "",
     ".",
@@ -134,7 +134,7 @@ fn each_refusal_says_what_is_wrong() {
     }
 }
 
-/// The message goes to terminals and into JSON, where the character must not act.
+/// Messages go to terminals and into JSON, where the character must have no effect.
 #[test]
 fn refusals_show_invisible_characters_escaped() {
     assert!(PathError::Unseen('\u{202e}').to_string().contains("`\\u{202e}`"));

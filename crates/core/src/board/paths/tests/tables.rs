@@ -1,4 +1,4 @@
-//! What the grammar means, by example.
+//! Examples of the grammar.
 
 use crate::board::paths::{PathPattern, RepoPath, any_overlap, inside};
 
@@ -77,7 +77,7 @@ fn patterns_match_listed_paths() {
     }
 }
 
-/// A file may be named `a*b`; that is no wildcard, and only a pattern has any.
+/// A file may be named `a*b`; only in a pattern is `*` a wildcard.
 #[test]
 fn stars_in_a_path_are_letters() {
     assert!(pattern("a?b").matches(&path("a*b")));

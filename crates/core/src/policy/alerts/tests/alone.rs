@@ -33,7 +33,7 @@ fn expired_lease_is_reported_after_its_grace() {
     assert!(desk.news(Kind::LeaseExpired).is_empty(), "once");
     let renew = crate::board::rules::Renew { task: id("t1"), epoch: None };
     desk.bench.ok("coder-1", renew);
-    // Without a check in between it still counts as a second expiry.
+    // A second expiry counts even without a check in between.
     desk.bench.tick(LEASE + GRACE);
     assert_eq!(desk.news(Kind::LeaseExpired), ["t1"]);
     assert!(desk.text(Kind::LeaseExpired).contains("coder-1"));
@@ -102,7 +102,7 @@ fn every_block_is_reported_once() {
     let unblock = desk.bench.unblock("t1");
     desk.bench.ok("human", unblock);
     assert!(desk.of(Kind::Blocked).is_empty());
-    // Without a look in between.
+    // Without a check in between.
     desk.bench.ok("human", block);
     assert_eq!(desk.news(Kind::Blocked), ["t1"]);
 }

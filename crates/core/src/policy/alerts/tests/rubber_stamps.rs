@@ -1,10 +1,10 @@
-//! Reviewers who approve everything, and reviewers who only seem to.
+//! Reviewers who approve everything, and reviewers who only seem to do so.
 
 use super::Desk;
 use crate::board::testing::{Bench, REASONS};
 use crate::policy::alerts::Kind;
 
-/// Approves each of these, so many seconds after taking the review.
+/// Approves each of these tasks, so many seconds after the review was claimed.
 fn approve(desk: &mut Desk, names: &[&str], seconds: u64) {
     for name in names {
         desk.bench.hand_in("coder-1", name);
@@ -49,7 +49,7 @@ fn reviewer_who_raised_an_issue_is_not_reported() {
     desk.bench.rejected("coder-1", NAMES[10], REASONS[0]);
     approve(&mut desk, &NAMES[..8], 60);
     assert!(desk.news(Kind::RubberStamp).is_empty());
-    // Quick, and most of it through: one sign alone.
+    // Quick, and mostly approvals: one sign alone.
     let mut desk = Desk::new(Bench::with_tasks(&NAMES));
     desk.bench.rejected("coder-1", NAMES[10], REASONS[0]);
     approve(&mut desk, &NAMES[..8], 1);

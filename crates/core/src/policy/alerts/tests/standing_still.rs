@@ -29,7 +29,7 @@ fn unstaffed_role_is_reported_once() {
     let text = desk.text(Kind::Stalled);
     assert!(text.starts_with("unstaffed: ") && text.contains("t1, t2"), "{text}");
     assert!(desk.news(Kind::Stalled).is_empty());
-    // Gone, and back again.
+    // Removed, and back again.
     desk.bench.register("coder-9", &["coder"]);
     assert!(desk.news(Kind::Stalled).is_empty());
     retire(&mut desk, &["coder-9"]);
@@ -43,14 +43,14 @@ fn idle_agent_of_the_role_is_reported_as_waiting() {
     assert!(desk.of(Kind::Stalled).is_empty());
     desk.bench.tick(1);
     assert!(desk.text(Kind::Stalled).starts_with("waiting: ready for a coder"));
-    // A queue before busy agents is no stall.
+    // Tasks that wait for busy agents are not stalled.
     desk.bench.add(&["t2", "t3", "t4"]);
     for (name, task) in [("coder-1", "t2"), ("coder-2", "t3"), ("both-1", "t4")] {
         desk.bench.claim(name, task);
     }
     desk.bench.tick(LEASE - 1);
     assert!(desk.of(Kind::Stalled).is_empty());
-    // Nor is one before an agent that has just come free.
+    // Neither are tasks that wait for an agent that has just become free.
     for (name, task) in [("coder-1", "t2"), ("coder-2", "t3"), ("both-1", "t4")] {
         let block = desk.bench.block(task);
         desk.bench.ok(name, block);
@@ -136,7 +136,7 @@ fn unused_reservation_is_reported() {
     desk.bench.tick(1);
     assert_eq!(desk.of(Kind::Stalled), ["coder-1"]);
     assert!(desk.text(Kind::Stalled).starts_with("held: reserved for coder-1"));
-    // It works on another task first: no stall.
+    // The agent works on another task first: no stall.
     desk.bench.add(&["t2"]);
     desk.bench.claim("coder-1", "t2");
     assert!(desk.of(Kind::Stalled).is_empty());
@@ -152,7 +152,7 @@ fn only_the_root_of_a_chain_is_reported() {
     desk.bench.tick(LONG);
     let text = desk.text(Kind::Stalled);
     assert!(text.contains("t1") && !text.contains("t2"), "{text}");
-    // What it waits for will never come.
+    // The dependency will never be merged.
     let abandon = desk.bench.abandon("t1");
     desk.bench.ok("human", abandon);
     assert!(desk.of(Kind::Stalled).is_empty(), "just now");
@@ -170,7 +170,7 @@ fn unplanned_goal_is_reported() {
     assert!(desk.text(Kind::Stalled).starts_with("waiting: ready for a planner"));
     retire(&mut desk, &["planner-1"]);
     assert!(desk.text(Kind::Stalled).starts_with("unstaffed: "));
-    // Blocked work waits for an answer, and is reported as blocked.
+    // A blocked task waits for an answer, and is reported as blocked.
     desk.bench.register("planner-2", &["planner"]);
     desk.bench.ok("planner-2", plan_of(vec![new_task("t1", "one/")]));
     let block = desk.bench.block("t1");

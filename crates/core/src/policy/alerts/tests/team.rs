@@ -27,7 +27,7 @@ fn moved_integration_is_reported_for_every_commit() {
         Some(Moved {
             branch: "integration".to_owned(),
             to: to.to_owned(),
-            told: "a push moved it".to_owned(),
+            description: "a push moved it".to_owned(),
             remedy: "look at it".to_owned(),
         })
     };
@@ -143,7 +143,7 @@ fn checkpoint_switch_is_reported_three_times() {
         let alert = report.alerts.iter().find(|alert| alert.kind == Kind::CheckpointStale).expect("an alert");
         assert_eq!(alert.severity == Severity::Critical, critical, "{seconds}");
     }
-    // The next CHECKPOINT switch counts from 0, and a clock that is set back makes none stale.
+    // The next CHECKPOINT switch counts from 0, and a clock that is set back makes no switch stale.
     desk.outside.switches.clear();
     let now = desk.bench.now.clone();
     desk.set(SwitchKind::Checkpoint, None, &now);

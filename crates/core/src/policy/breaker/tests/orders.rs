@@ -85,7 +85,7 @@ fn board(start: &Bench, all: &[Happened]) -> Board {
         if event == Event::Blocked {
             entry.to = Some(Status::Blocked);
             head.status = Status::Blocked;
-            // Replaced in a circle, as only a damaged board says.
+            // Replacements in a cycle, as only a damaged board has them.
             head.superseded_by = vec![other];
         }
         body.history.push(entry);
@@ -102,7 +102,7 @@ fn found(board: &Board, now: Wall) -> Vec<(String, Vec<TripEvidence>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Nothing panics, the order of records does not matter, and once it has tripped for something it does not again.
+    /// No panic; the order of records does not matter; and the same story trips once.
     #[test]
     fn record_order_does_not_change_trips(all in prop::collection::vec(happened(), 0..40), turn in 0usize..40) {
         let mut bench = Bench::with_tasks(&TASKS);

@@ -56,7 +56,7 @@ fn resolved_trip_needs_new_records_to_trip() {
     let mut desk = Desk::new();
     desk.outage("coder-1", "a", "PyPI is down").outage("coder-2", "b", "cannot reach pypi.org");
     assert_eq!(desk.trip().len(), 1);
-    // It joins the open trip.
+    // The report joins the open trip.
     desk.outage("both-1", "c", "pypi gives 503");
     desk.resolve();
     assert_eq!(desk.trip(), [], "all of it is settled");
@@ -106,7 +106,7 @@ fn the_same_error_on_three_tasks_is_a_retry_cluster() {
     assert_eq!(desk.trip(), [Pattern::RetryCluster]);
 }
 
-/// From the lessons: a detector that counted equal events killed healthy work after three of them.
+/// A known fault of other projects: a detector that counted equal events stopped healthy work after three of them.
 #[test]
 fn one_task_that_retries_three_times_is_no_cluster() {
     let mut desk = Desk::new();
@@ -238,7 +238,7 @@ fn three_gaps_in_a_spec_are_a_cluster() {
     gap(&mut desk, "c", "specs/ui.md", "no colours");
     assert_eq!(desk.would_trip(), []);
     assert_eq!(desk.gauge(Pattern::SpecGapCluster), (2, 3));
-    // A question names no file: it is about what its task was made from.
+    // A question names no file: it is about the spec of its task.
     desk.bench.board.tasks[3].parts_mut().1.spec_ref = Some("specs/api.md".to_owned());
     desk.log("coder-2", "d", AnomalyKind::SpecAmbiguity, &[("question", "which order?")]);
     assert_eq!(desk.trip(), [Pattern::SpecGapCluster]);

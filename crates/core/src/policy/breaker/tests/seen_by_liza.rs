@@ -1,4 +1,4 @@
-//! Trips caused by what liza records itself, without reports of agents.
+//! Trips caused by liza's own records, without reports of agents.
 
 use crate::board::breaker::{CRASHES_KEPT, Pattern, TRIPS_KEPT};
 use crate::board::gates::{GateOutcome, GateReport, GateStatus, Moment};
@@ -149,7 +149,7 @@ fn gate_report(at: u64, status: GateStatus, reason: &str, failing: &[&str]) -> G
     }
 }
 
-/// From the lessons: a gate that could not run on any branch was taken for a failure that had been there before.
+/// A known fault of other projects: a gate that could not run on any branch was taken for an old failure.
 #[test]
 fn a_gate_that_can_run_nowhere_trips() {
     let mut desk = Desk::new();
@@ -182,7 +182,7 @@ fn unlike_red_gates_trip_nothing() {
     assert_eq!(desk.would_trip(), []);
 }
 
-/// From the lessons: gates that ran only locally let the integration branch go from green to red within two days.
+/// A known fault of other projects: gates that ran only locally let the integration branch become red within two days.
 #[test]
 fn merges_failing_for_the_same_reason_trip() {
     let mut desk = Desk::new();
@@ -222,7 +222,7 @@ fn crashes_on_a_single_task_never_trip() {
     assert_eq!(desk.gauge(Pattern::CrashLoop), (2, 3));
     desk.crash_at("coder-2", Some("b"), "exit 9");
     assert_eq!(desk.would_trip(), [Pattern::CrashLoop], "the second task");
-    // Crashes on a task that is blocked for them are explained.
+    // Crashes on a task that is blocked because of them are explained.
     desk.block("a");
     assert_eq!(desk.would_trip(), []);
     desk.crash_at("coder-1", Some("b"), "exit 9").crash_at("coder-1", Some("c"), "exit 9");

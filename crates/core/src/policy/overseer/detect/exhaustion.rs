@@ -4,27 +4,27 @@
 //! only prevent that handoff, so there the overseer nudges the agent twice and does no more. It halts only for its own
 //! limits: they hold where the role has none and has not said that there shall be none.
 
-use super::{looks::Looks, measure::Measure};
+use super::{measure::Measure, session_snapshots::SessionSnapshots};
 use crate::policy::{overseer::*, prelude::*};
 
 const WARNING_PER_CENT: u128 = 75;
 const CRITICAL_PER_CENT: u128 = 90;
 
-/// What there is of one thing, and how much of it is used.
+/// The use of one resource.
 struct Share {
     behaviour: Behaviour,
     used: u64,
-    /// None where nothing is limited.
+    /// None without a limit.
     limit: Option<u64>,
-    /// The runner ends the session at it.
+    /// The runner ends the session at this limit.
     of_role: bool,
-    /// The overseer does not warn below this.
+    /// The overseer does not warn below this amount.
     from: u64,
     what: &'static str,
 }
 
 impl Share {
-    /// From where on so much of it is used.
+    /// The amount that is this percentage of the limit.
     fn at(&self, limit: u64, per_cent: u128) -> u64 {
         let share = (u128::from(limit) * per_cent).div_ceil(100);
         u64::try_from(share).unwrap_or(u64::MAX).max(self.from)
@@ -71,20 +71,20 @@ fn of_time(latest: &AgentSnapshot, config: &OverseerConfig) -> Share {
     Share { behaviour, used, limit, of_role: own.is_some(), from: 0, what: "seconds" }
 }
 
-pub fn measure_tokens(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+pub fn measure_tokens(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Measure {
     of_tokens(looks.latest(), config)
         .measure("tokens of the session; reported from three quarters of what it may use")
 }
 
-pub fn measure_time(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+pub fn measure_time(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Measure {
     of_time(looks.latest(), config)
         .measure("seconds of the session; reported from three quarters of its time")
 }
 
-pub fn detect_tokens(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+pub fn detect_tokens(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Option<Detection> {
     of_tokens(looks.latest(), config).detect(looks.latest())
 }
 
-pub fn detect_time(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+pub fn detect_time(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Option<Detection> {
     of_time(looks.latest(), config).detect(looks.latest())
 }

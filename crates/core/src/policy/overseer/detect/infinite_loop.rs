@@ -1,34 +1,34 @@
 //! The agent makes the same call or changes the same file again and again.
 
-use super::{looks::*, measure::Measure};
+use super::{measure::Measure, session_snapshots::*};
 use crate::policy::{overseer::*, prelude::*};
 
-pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+pub fn detect(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Option<Detection> {
     let window = looks.last(config.loop_window())?;
     if same_file(window).is_some() { file_detection(window) } else { call_detection(window, config) }
 }
 
-pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+pub fn measure(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Measure {
     let alarm = config.loop_window();
     let of = |what, now| Measure::new(Behaviour::InfiniteLoop, what, now, alarm as u64);
-    let same = "looks in a row at the same call, made again and again without progress";
+    let same = "snapshots in a row with the same call, repeated without progress";
     let Some(window) = looks.last(alarm) else {
         let so_far = same_call(looks.all(), alarm).unwrap_or(0);
         return of(same, so_far.min(alarm as u64 - 1));
     };
     if same_file(window).is_some() {
-        return of("looks in a row at the same file, which came back to what it had been", alarm as u64);
+        return of("snapshots in a row with the same file, which returned to former content", alarm as u64);
     }
-    // An agent that waits for a build reads its output again and again; that is no loop.
+    // An agent that waits for a build reads its output repeatedly; that is no loop.
     if busy(window, config) {
-        return of("looks in a row at the same call; none count while its processes are at work", 0);
+        return of("snapshots in a row with the same call; none count while its processes work", 0);
     }
     of(same, same_call(window, alarm).unwrap_or(0))
 }
 
-/// At how many of these looks, up to the last, there was one call with the same arguments, made again in between, no other
-/// one made, and nothing came of it. The name of a tool alone is no evidence: a working agent calls the same few tools all
-/// day. Nor is a call that is still at work: its number does not grow.
+/// In how many of these snapshots, up to the last, the same call with the same arguments was repeated, without another
+/// call and without progress. The name of a tool alone is no evidence: a working agent calls the same few tools all
+/// day. A call that still runs is no evidence either: its count does not grow.
 fn same_call(window: &[&AgentSnapshot], alarm: usize) -> Option<u64> {
     let latest = window.last()?;
     let call = latest.last_call.as_ref()?;
@@ -41,7 +41,7 @@ fn same_call(window: &[&AgentSnapshot], alarm: usize) -> Option<u64> {
     let looks = (2..=window.len()).take_while(|count| fits(&window[window.len() - count..])).last()?;
     let goes_on = grown(&window[window.len() - looks..], |look| look.repeated_calls) >= 2;
     let often = latest.repeated_calls >= alarm as u64;
-    // While the call was repeated less often than that, the number of looks alone must not reach the alarm.
+    // While the call was repeated less often than that, the number of snapshots alone must not reach the alarm.
     let most = if goes_on && often { looks } else { looks.min(alarm.saturating_sub(1)) };
     Some(most as u64)
 }
@@ -57,19 +57,18 @@ fn call_detection(window: &[&AgentSnapshot], config: &OverseerConfig) -> Option<
         ),
         "no other call, no change of the tree and no step on the board in that time".to_owned(),
     ];
-    // It may wait for something that itself waits, such as a download. A child that is there while calls come many times a
-    // second is the call's own.
+    // The agent may wait for a process that itself waits, such as a download. But if calls come many times a second, a
+    // child process belongs to the call.
     if children_stay(window) && !hammers(window, config) {
-        evidence.push(format!("{} of what it started live and do not work", latest.children()));
+        evidence.push(format!("child processes alive and idle: {}", latest.children()));
         let warning = Detection::warning(Behaviour::InfiniteLoop, latest, 0.7, evidence);
         return Some(Detection { suggested: Action::Escalate, ..warning });
     }
     Some(Detection::critical(Behaviour::InfiniteLoop, latest, 0.9, evidence))
 }
 
-/// One file changed at every look, nothing else, and its content came back to what it had been: how often it changed, and
-/// how often it came back. Without that last part an agent that simply writes one file for a minute would be nudged;
-/// content that returns was undone.
+/// How often one file changed, and how often its content returned to an earlier one, if it changed in every snapshot
+/// and no other file did. Without returns, an agent that writes one file for a minute would be nudged.
 fn same_file(window: &[&AgentSnapshot]) -> Option<(usize, usize)> {
     let (first, latest) = (window.first()?, window.last()?);
     let file = latest.last_file_modified.as_ref()?;
@@ -82,7 +81,7 @@ fn same_file(window: &[&AgentSnapshot]) -> Option<(usize, usize)> {
     let changes = window.windows(2).filter(|pair| pair[0].tree != pair[1].tree).count();
     let returns =
         (1..window.len()).filter(|at| window[..*at].iter().any(|look| look.tree == window[*at].tree)).count();
-    // What comes and goes within one call is the work of a program, such as a test that writes a file.
+    // Changes within one call are the work of a program, such as a test that writes a file.
     let by_itself = latest.tool_calls == 0 || grown(window, |look| look.tool_calls) >= changes as u64;
     let found = one_file && by_itself && changes + 1 == window.len() && returns > 0 && freshly_seen(window);
     found.then_some((changes, returns))
@@ -94,9 +93,7 @@ fn file_detection(window: &[&AgentSnapshot]) -> Option<Detection> {
     let file = shown_line(latest.last_file_modified.as_deref().unwrap_or_default());
     let evidence = vec![
         format!("`{}` was changed {changes} times in {}", clipped(&file, 120), span(window)),
-        format!(
-            "{returns} of these changes brought back what had been there before; no step on the board in that time"
-        ),
+        format!("{returns} of these changes restored former content; no step on the board in that time"),
     ];
     Some(Detection::warning(Behaviour::InfiniteLoop, latest, 0.7, evidence))
 }

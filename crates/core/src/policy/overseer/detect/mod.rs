@@ -1,25 +1,23 @@
-//! The seven ways of getting nowhere, one small detector each. All of them are functions of what was seen and of the
-//! settings alone, so what they said can be said again from the same snapshots. Each has a measure, and is asked
-//! exactly if that has reached its alarm.
+//! Seven detectors for sessions without progress. Each depends only on the snapshots and the settings, so the same
+//! snapshots always give the same result. Each has a measure, and runs exactly if its measure has reached the alarm.
 
 mod exhaustion;
 mod infinite_loop;
-mod looks;
 mod measure;
 mod oscillation;
 mod repeated_failures;
 mod scope_creep;
+mod session_snapshots;
 mod stagnation;
 
 pub use measure::Measure;
 
-use looks::Looks;
+use session_snapshots::SessionSnapshots;
 
 use super::{config::OverseerConfig, detection::Detection, episode::keep_grades, snapshot::AgentSnapshot};
 
-/// Everything that is the matter with one session; `history` is of one agent, the oldest first. What is of an earlier
-/// session is passed over, and nothing is the matter with an agent that is paused. A behaviour that was critical stays so
-/// until the work moves.
+/// All detections for one session; `history` is of one agent, oldest first. Earlier sessions are ignored, and a paused
+/// agent has no detection. A critical behaviour stays critical until the work progresses.
 pub fn detect(history: &[AgentSnapshot], config: &OverseerConfig) -> Vec<Detection> {
     let mut found = at_this_look(history, config);
     if let Some(latest) = history.last() {
@@ -28,9 +26,11 @@ pub fn detect(history: &[AgentSnapshot], config: &OverseerConfig) -> Vec<Detecti
     found
 }
 
-/// A measure, and what is said once it has reached its alarm.
-type Detector =
-    (fn(&Looks<'_>, &OverseerConfig) -> Measure, fn(&Looks<'_>, &OverseerConfig) -> Option<Detection>);
+/// A measure, and the detection once the measure has reached its alarm.
+type Detector = (
+    fn(&SessionSnapshots<'_>, &OverseerConfig) -> Measure,
+    fn(&SessionSnapshots<'_>, &OverseerConfig) -> Option<Detection>,
+);
 
 const DETECTORS: [Detector; 7] = [
     (infinite_loop::measure, infinite_loop::detect),
@@ -42,15 +42,15 @@ const DETECTORS: [Detector; 7] = [
     (scope_creep::measure, scope_creep::detect),
 ];
 
-/// The same from the looks that are remembered alone.
+/// The same by the kept snapshots alone.
 pub(super) fn at_this_look(history: &[AgentSnapshot], config: &OverseerConfig) -> Vec<Detection> {
-    let Some(looks) = Looks::at(history) else { return Vec::new() };
+    let Some(looks) = SessionSnapshots::at(history) else { return Vec::new() };
     let reached = DETECTORS.iter().filter(|(measure, _)| measure(&looks, config).reached());
     reached.filter_map(|(_, detect)| detect(&looks, config)).collect()
 }
 
-/// How near each of the seven alarms is, by the numbers that raise them; nothing while nothing is judged.
+/// How near each of the seven alarms is; empty while there is nothing to judge.
 pub fn measures(history: &[AgentSnapshot], config: &OverseerConfig) -> Vec<Measure> {
-    let Some(looks) = Looks::at(history) else { return Vec::new() };
+    let Some(looks) = SessionSnapshots::at(history) else { return Vec::new() };
     DETECTORS.iter().map(|(measure, _)| measure(&looks, config)).collect()
 }

@@ -8,30 +8,31 @@
 //! A state is only what stood: at two looks at the files, and while the agent went from one call to another. What comes
 //! and goes within one call is the work of a program, such as a test that writes a file and removes it again.
 
-use super::{looks::*, measure::Measure};
+use super::{measure::Measure, session_snapshots::*};
 use crate::policy::{overseer::*, prelude::*};
 
 const PATTERN: u64 = 2;
 const CERTAIN: u64 = 3;
-/// So many looks at a tree that does not change make it a state.
+/// A tree that does not change for this many snapshots counts as a state.
 const STANDS: usize = 2;
 
-pub fn measure(looks: &Looks<'_>, _: &OverseerConfig) -> Measure {
-    let what = "returns to a tree that had stood and been left, since the last new one";
+pub fn measure(looks: &SessionSnapshots<'_>, _: &OverseerConfig) -> Measure {
+    let what = "returns to a former tree since the last new one";
     Measure::new(Behaviour::Oscillation, what, returns(looks.all()).count, PATTERN)
 }
 
-pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+pub fn detect(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Option<Detection> {
     let latest = looks.latest();
     let Returns { count, different, since } = returns(looks.all());
     let seconds = latest.elapsed_seconds.saturating_sub(since);
     let evidence = vec![
         format!(
-            "the tree came back {count} times to one that had been left, in {seconds} s; {different} different ones were there"
+            "the tree returned {count} times to a former state in {seconds} s; there were {different} different states"
         ),
         "no new tree and no step on the board in that time".to_owned(),
     ];
-    // Without reported tool calls, or while processes compute, it may be a test that writes files and removes them again.
+    // Without reported tool calls, or while processes compute, the cause may be a test that writes files and removes
+    // them.
     if latest.tool_calls == 0 || busy(looks.all(), config) {
         let warning = Detection::warning(Behaviour::Oscillation, latest, 0.7, evidence);
         return Some(Detection { suggested: Action::Escalate, ..warning });
@@ -49,11 +50,11 @@ struct Returns {
     since: u64,
 }
 
-/// Looks in a row at one tree.
+/// Consecutive snapshots of one tree.
 struct Stay<'h> {
     tree: &'h str,
     looks: usize,
-    /// Calls that were made when it was first and last seen.
+    /// The number of calls in the first and the last of them.
     calls: (u64, u64),
 }
 
@@ -68,7 +69,7 @@ fn returns(looks: &[&AgentSnapshot]) -> Returns {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut before: Option<&AgentSnapshot> = None;
     let mut stay: Option<Stay<'_>> = None;
-    // The last tree that stood, and all that did.
+    // The last state, and all states.
     let mut stood: Option<&str> = None;
     let mut stood_before: BTreeSet<&str> = BTreeSet::new();
     for look in looks {

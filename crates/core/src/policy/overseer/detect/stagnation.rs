@@ -1,23 +1,23 @@
-//! The agent uses much and makes no progress.
+//! The agent uses many tokens and makes no progress.
 
-use super::{looks::*, measure::Measure};
+use super::{measure::Measure, session_snapshots::*};
 use crate::policy::{overseer::*, prelude::*};
 
 const WINDOW: usize = 4;
 
-/// A reviewer uses tokens for long before it has a finding, and changes no tree at all. The same goes for an agent that
-/// still reads before its first change, and for one that waits for a process that computes.
+/// A reviewer uses many tokens before it has a finding, and changes no tree. The same applies to an agent that reads
+/// before its first change, and to one that waits for a computing process.
 const READERS_MAY_USE: u64 = 5;
 
-/// Where a provider reports no tokens while it works, its output is measured: a token is about so many bytes of it.
+/// If a provider reports no tokens during the work, the size of its output is used: about this many bytes per token.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// What an agent may use without progress, and what the overseer does about one that used more.
+/// How much an agent may use without progress, and what the overseer does beyond that.
 struct Case {
     threshold: u64,
     /// The overseer nudges, then asks a person; it does not halt the agent.
     asks: bool,
-    /// Bytes say nothing while something computes: a test that prints is at work.
+    /// Output is no evidence while a process computes: a test may print.
     excused: bool,
     bytes: bool,
 }
@@ -38,16 +38,16 @@ impl Case {
     }
 }
 
-pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+pub fn measure(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Measure {
     let behaviour = Behaviour::Stagnation;
-    let plain = "tokens in the last 4 looks without progress";
+    let plain = "tokens in the last 4 snapshots without progress";
     let Some(window) = looks.last(WINDOW) else {
         return Measure::new(behaviour, plain, 0, config.stagnation_token_threshold.saturating_add(1));
     };
     let case = Case::of(window, looks.latest(), config);
     let what = match (case.bytes, case.excused) {
-        (true, true) => "tokens; output is not taken for them while its processes are at work",
-        (true, false) => "tokens in the last 4 looks without progress; 4 bytes of output stand for one",
+        (true, true) => "tokens; output does not count as tokens while its processes work",
+        (true, false) => "tokens in the last 4 snapshots without progress; 4 bytes of output stand for one",
         (false, _) => plain,
     };
     let now = if case.excused || !no_progress(window) { 0 } else { used(window).amount };
@@ -58,7 +58,7 @@ pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
 /// the agent has announced its work and not changed a file yet. Never halted for it are reviewers, agents that still read
 /// before their first change, agents that wait for a process that computes, and agents measured only by their output:
 /// the overseer nudges them once, then asks a person.
-pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+pub fn detect(looks: &SessionSnapshots<'_>, config: &OverseerConfig) -> Option<Detection> {
     let (window, latest) = (looks.last(WINDOW)?, looks.latest());
     let case = Case::of(window, latest, config);
     let evidence = |window: &[&AgentSnapshot], times: u64| {
@@ -86,7 +86,7 @@ pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
 
 struct Used {
     amount: u64,
-    /// Of output, if that had to stand for tokens.
+    /// The bytes of output, if they replaced the tokens.
     bytes: Option<u64>,
 }
 

@@ -21,7 +21,7 @@ fn critical(behaviour: Behaviour) -> Detection {
     Detection { severity: Gravity::Critical, suggested: Action::Halt, ..warning(behaviour) }
 }
 
-/// What is done at second `now` after these `(action, behaviour, second)`.
+/// The decision at second `now` after these `(action, behaviour, second)`.
 fn answer(
     detections: &[Detection],
     past: &[(Action, Behaviour, i64)],
@@ -134,11 +134,11 @@ fn nudge_of_earlier_session_does_not_count() {
     let nudged = [(Action::Nudge, InfiniteLoop, 0)];
     assert_eq!(action(&found(0), &nudged, 70), Some(Action::Halt));
     assert_eq!(action(&found(20), &nudged, 70), Some(Action::Nudge));
-    // Nor when all nudges are used up: then a person is asked, and the agent is not halted.
+    // The same when all nudges are used up: then a person is asked, and the agent is not halted.
     let many: Vec<_> = (0..5).map(|n| (Action::Nudge, InfiniteLoop, 60 * n)).collect();
     assert_eq!(action(&found(250), &many, 310), Some(Action::Escalate));
     assert_eq!(action(&found(0), &many, 310), Some(Action::Halt));
-    // What a person was asked about the earlier one is asked again.
+    // A question about the earlier session is asked again.
     let asked = [(Action::Nudge, InfiniteLoop, 0), (Action::Escalate, InfiniteLoop, 60)];
     assert_eq!(action(&found(100), &asked, 200), Some(Action::Nudge));
 }

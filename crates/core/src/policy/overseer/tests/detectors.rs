@@ -1,4 +1,4 @@
-//! For every detector a history that has to alarm, one that nearly does, and one that once alarmed somewhere and must not.
+//! For every detector a history that must alarm, one that nearly does, and a known false alarm of other projects.
 
 use Behaviour::{
     InfiniteLoop, Oscillation, RepeatedFailures, ScopeCreep, Stagnation, Timeout, TokenExhaustion,
@@ -30,17 +30,17 @@ fn five_equal_calls_without_progress_are_a_loop() {
 
 #[test]
 fn loop_needs_equal_calls_and_no_progress() {
-    // Four of five are the same.
+    // Four of five snapshots show the same call.
     let mut history = looping(5);
     history[0].last_call = Some("Bash#other".to_owned());
     nothing(&history);
-    // One call that takes long is at work, not in a loop.
+    // One long call is work, not a loop.
     nothing(&film(30, |_, look| look.repeated_calls = 6));
     // Other calls in between.
     nothing(&film(5, |at, look| (look.tool_calls, look.repeated_calls) = (9 + 2 * at, at)));
-    // The name of the tool is the same all day.
+    // The same tool all day, with other arguments.
     nothing(&film(5, |at, look| (look.tool_calls, look.last_call, look.repeated_calls) = (9 + at, None, 0)));
-    // A finding, a message, a file.
+    // Progress: a finding, a message, a file.
     nothing(&film(5, |at, look| {
         (look.tool_calls, look.repeated_calls) = (9 + at, at);
         look.board_mark = format!("b{}", at / 3);
@@ -67,7 +67,7 @@ fn file_returning_to_old_content_is_churn() {
     };
     only(&churn(["a", "b", "c", "d", "b"]), InfiniteLoop, Warning);
     nothing(&churn(["a", "b", "c", "d", "e"]));
-    // Not changed at every look: the agent went back once.
+    // Not changed in every snapshot: the agent went back once.
     nothing(&churn(["a", "b", "b", "b", "a"]));
     let mut elsewhere = churn(["a", "b", "c", "d", "b"]);
     elsewhere[2].last_file_modified = Some("src/b.rs".to_owned());
@@ -87,23 +87,23 @@ fn growing_failures_are_nudged_then_halted() {
     assert_eq!(detect(&failing(3, 3), &settings())[0].confidence, 0.8);
     only(&failing(5, 3), RepeatedFailures, Warning);
     only(&failing(6, 3), RepeatedFailures, Critical);
-    // Two windows of two looks each; five more in one is the last number that is none too many.
+    // Two windows of two snapshots each; five more in one window is just not too many.
     nothing(&film(8, |at, look| look.errors = 5 * at / 2));
 }
 
 #[test]
 fn failures_on_the_way_are_part_of_the_work() {
-    // Red tests between edits: worth a nudge, never a halt.
+    // Red tests between edits: a nudge, never a halt.
     only(
         &film(12, |at, look| (look.errors, look.tree) = (4 * at, Some(format!("t{at}")))),
         RepeatedFailures,
         Warning,
     );
-    // A counter that stands high because of what was before.
+    // A high counter from before.
     nothing(&film(12, |_, look| look.errors = 400));
-    // Each of them led to a step on the board.
+    // Each failure led to a step on the board.
     nothing(&film(12, |at, look| (look.errors, look.board_mark) = (4 * at, format!("b{at}"))));
-    // A counter that falls belongs to something else.
+    // A falling counter belongs to another session.
     nothing(&film(3, |at, look| look.errors = [40, 20, 60][at as usize - 1]));
 }
 
@@ -116,7 +116,7 @@ fn burning(count: u64, per_look: u64) -> Vec<AgentSnapshot> {
     })
 }
 
-/// C11: heartbeats go on, tokens are used, and there is no progress.
+/// Heartbeats continue, tokens are used, and there is no progress.
 #[test]
 fn heartbeat_without_progress_is_stagnation() {
     nothing(&burning(3, 4_000));
@@ -128,7 +128,7 @@ fn heartbeat_without_progress_is_stagnation() {
 
 #[test]
 fn tokens_are_compared_by_difference() {
-    // The sum of the counters is far over the threshold; what was used is 9,999.
+    // The sum of the counters is far above the threshold; 9,999 tokens were used.
     nothing(&burning(20, 3_333));
     only(&burning(7, 4_000), Stagnation, Warning);
     only(&burning(8, 4_000), Stagnation, Critical);
@@ -194,12 +194,12 @@ fn limits_warn_at_75_and_90_percent() {
     only(&spent(90_000, Some(100_000)), TokenExhaustion, Critical);
     let said = detect(&spent(90_000, Some(100_000)), &settings());
     assert_eq!((said[0].confidence, said[0].suggested), (1.0, Action::Nudge), "its runner ends it");
-    // Without a limit of its role, that of the settings.
+    // Without a limit of the role, the limit of the settings applies.
     nothing(&spent(112_499, None));
     only(&spent(112_500, None), TokenExhaustion, Warning);
     only(&spent(135_000, None), TokenExhaustion, Critical);
     assert_eq!(detect(&spent(135_000, None), &settings())[0].suggested, Action::Halt);
-    // A role that says 0 means it.
+    // A role with limit 0 has no limit.
     let mut waived = spent(900_000, None);
     waived.iter_mut().for_each(|look| look.no_token_limit = true);
     nothing(&waived);
@@ -223,7 +223,7 @@ fn limits_warn_at_75_and_90_percent() {
     nothing(&waived);
 }
 
-/// Each of these trees at so many looks, with calls in between.
+/// Each of these trees for so many snapshots, with calls in between.
 fn through(trees: &'static [&'static str], looks: u64) -> Vec<AgentSnapshot> {
     film(trees.len() as u64 * looks, move |at, look| {
         look.tree = Some(trees[(at as usize - 1) / looks as usize].to_owned());
@@ -239,7 +239,7 @@ fn oscillation_is_critical_at_third_return() {
     only(&through(&["x", "y", "x", "y"], 2), Oscillation, Warning);
     only(&through(&["x", "y", "x", "y", "x"], 2), Oscillation, Critical);
     only(&through(&["x", "y", "z", "x", "z"], 2), Oscillation, Warning);
-    // A new tree is something tried.
+    // A new tree is a new attempt.
     nothing(&through(&["x", "y", "x", "y", "z"], 2));
     nothing(&through(&["x", "y", "x", "z", "x", "w", "x", "v"], 2));
 }
@@ -247,11 +247,11 @@ fn oscillation_is_critical_at_third_return() {
 #[test]
 fn test_files_made_and_removed_are_no_oscillation() {
     const TREES: &[&str] = &["x", "y", "x", "y", "x", "y", "x"];
-    // Within one call of the agent.
+    // Changes within one call of the agent.
     nothing(&film(7, |at, look| look.tree = Some(TREES[at as usize - 1].to_owned())));
-    // With another call each time: neither state stands for two looks.
+    // With another call each time: no tree stays for two snapshots.
     nothing(&through(TREES, 1));
-    // Or each stands for long, and comes and goes within a call.
+    // Each tree stays for long, but changes within a call.
     nothing(&film(28, |at, look| {
         look.tree = Some(TREES[(at as usize - 1) / 4].to_owned());
         (look.tool_calls, look.repeated_calls) = (9 + (at - 1) / 8, 1);
@@ -267,7 +267,7 @@ fn test_files_made_and_removed_are_no_oscillation() {
     silent.iter_mut().for_each(|look| look.tool_calls = 0);
     only(&silent, Oscillation, Warning);
     assert_eq!(detect(&silent, &settings())[0].suggested, Action::Escalate);
-    // Copies of earlier snapshots are no looks.
+    // Copied snapshots do not count.
     let mut copied = through(TREES, 2);
     copied.iter_mut().skip(1).step_by(2).for_each(|look| {
         look.tree_seen_at = Some(Wall(look.time.0 - 10 - 1));
@@ -285,7 +285,7 @@ fn asking_for_the_output_of_a_build_is_waiting() {
     };
     nothing(&polling(9_000));
     nothing(&polling(2_500));
-    // A provider that only talks uses a little, too.
+    // A provider that only talks uses a little processor time too.
     only(&polling(500), InfiniteLoop, Critical);
 }
 
@@ -311,7 +311,7 @@ fn spreading_unannounced_files_are_scope_creep() {
     nothing(&astray(&[1, 1, 1, 1], 0));
     only(&astray(&[0, 0, 0, 4], 3), ScopeCreep, Warning);
     nothing(&astray(&[0, 0, 0, 4], 4));
-    // Said when it happens, not for ever after.
+    // Reported when it happens, not for ever after.
     nothing(&astray(&[4, 4, 4, 4], 1));
 }
 
@@ -324,19 +324,19 @@ fn no_detection_across_sessions_or_pauses() {
     other_task[3].task = None;
     nothing(&other_task);
 
-    // The clock of the session stands, that of the wall goes on.
+    // The session time stands still while wall time continues.
     let mut paused = looping(9);
     for look in &mut paused[4..] {
         look.elapsed_seconds = 40;
     }
     nothing(&paused);
-    // Looks during a pause are none: after it, two of five are left before and two after.
+    // Snapshots during a pause do not count: two of five are left before it and two after.
     let mut resumed = looping(9);
     for (at, look) in resumed.iter_mut().enumerate().skip(2) {
         look.elapsed_seconds = if at < 7 { 20 } else { 20 + 10 * (at as u64 - 6) };
     }
     nothing(&resumed);
-    // A clock that goes back is another's.
+    // A clock that goes back belongs to another session.
     let mut back = looping(6);
     back[4].elapsed_seconds = 3;
     back[5].elapsed_seconds = 13;
@@ -352,7 +352,7 @@ fn looks_within_a_second_are_looks() {
     only(&quick, InfiniteLoop, Critical);
 }
 
-/// What `--explain` shows is what alarms, with the factors and resets that hold for this agent.
+/// `--explain` shows the numbers of the alarms, with the factors and resets of this agent.
 #[test]
 fn explained_measures_match_the_alarms() {
     let measured = |history: &[AgentSnapshot], behaviour: Behaviour| {

@@ -28,7 +28,7 @@ fn any_sign_makes_an_agent_live() {
     assert_eq!(grade(&film(1, |_, _| {}), &working()), Grade::Live, "it has only begun");
 }
 
-/// gastown #3998: healthy ones were called dead, because one sign was missing.
+/// gastown #3998: healthy agents were called dead because one sign was missing.
 #[test]
 fn agent_inside_a_long_test_is_quiet() {
     let busy = film(60, |at, look| (look.cpu_ms, look.processes) = (1_000 + 9_000 * at, 3));
@@ -37,7 +37,7 @@ fn agent_inside_a_long_test_is_quiet() {
     assert_eq!(said.grade, Grade::Quiet);
     assert!(said.because.iter().any(|line| line.contains("processor time")), "{:?}", said.because);
     assert_eq!(grade(&film(60, |at, look| look.cpu_ms += 200 * at), &working()), Grade::Quiet);
-    // A test that sleeps: its process is there, and two hours long.
+    // A test that sleeps: its process exists for two hours.
     let sleeping = film(720, |at, look| look.processes = if at == 1 { 2 } else { 3 });
     assert_eq!(grade(&sleeping, &working()), Grade::Quiet);
 }
@@ -49,10 +49,10 @@ fn silent_agent_is_suspect_and_never_dead() {
     assert_eq!(still.last().map(|look| look.still_seconds), Some(900));
     assert_eq!(grade(&still, &working()), Grade::Suspect);
     assert_eq!(grade(&film(500, |_, _| {}), &working()), Grade::Suspect);
-    // It turns over while it waits: no work.
+    // Idle processor use while waiting is no work.
     assert_eq!(grade(&film(100, |at, look| look.cpu_ms += 40 * at), &working()), Grade::Suspect);
     assert_eq!(detect(&still, &settings()), [], "silence alone is no detection");
-    // Two processes that were there from the beginning are the provider's own.
+    // Two processes that were there from the beginning belong to the provider.
     assert_eq!(grade(&film(91, |_, look| look.processes = 2), &working()), Grade::Suspect);
     // The ring remembers less than that.
     let mut ring = Ring::default();
@@ -83,7 +83,7 @@ fn idle_agent_is_live_without_signs() {
     let idle = Signals { holds_work: false, seconds_since_heartbeat: 86_400, ..working() };
     assert_eq!(grade(&[], &idle), Grade::Live);
     assert_eq!(grade(&[], &Signals { runner_lives: None, ..idle.clone() }), Grade::Quiet);
-    // A planner holds nothing; of its session there is something to see.
+    // A planner holds no task, but its session has snapshots.
     assert_eq!(grade(&film(100, |_, _| {}), &idle), Grade::Suspect);
 }
 
@@ -95,7 +95,7 @@ fn without_snapshots_only_the_board_counts() {
     assert_eq!(grade(&[], &silent(600)), Grade::Quiet);
     assert_eq!(grade(&[], &silent(900)), Grade::Suspect);
     assert_eq!(grade(&[], &Signals { lease_expired: true, ..silent(600) }), Grade::Suspect);
-    // Old looks say nothing about now.
+    // Old snapshots say nothing about the present.
     let old = Signals { seconds_since_snapshot: Some(500), seconds_since_heartbeat: 500, ..working() };
     assert_eq!(grade(&film(9, |at, look| look.output_bytes += at), &old), Grade::Quiet);
 }

@@ -1,4 +1,4 @@
-//! Certainty that does not fall because of one look, and questions that no person answers.
+//! Grades that one snapshot does not lower, and questions that no person answers.
 
 use super::simulated::overseen_by;
 use super::*;
@@ -8,14 +8,14 @@ use crate::policy::halting::{follows_question, is_borne_out};
 
 const LOOPED: Behaviour = Behaviour::InfiniteLoop;
 
-/// Ten looks a second at an agent that makes the same call over and over: 22,260 calls and 222,600 tokens by look 5,565.
+/// Ten snapshots a second of an agent that repeats the same call: 22,260 calls and 222,600 tokens by snapshot 5,565.
 fn hangs(at: u64, look: &mut AgentSnapshot) {
     (look.tool_calls, look.repeated_calls, look.turns, look.tokens) = (4 * at, 4 * at, 4 * at, 40 * at);
     (look.elapsed_seconds, look.time) = (at / 10, Wall(BEGAN + at as i64 / 10));
     look.tree_seen_at = Some(look.time);
 }
 
-/// The same agent, so slow that it could be waiting for something.
+/// The same agent, so slow that it could be polling.
 fn loops_slowly(at: u64, look: &mut AgentSnapshot) {
     (look.tool_calls, look.repeated_calls) = (9 + at, at);
 }
@@ -40,9 +40,9 @@ fn hanging_agent_is_halted_despite_idle_child() {
         assert!(acts[1].0 <= 20, "{acts:?}");
     };
     for one in 1..=12 {
-        // One look at which it stands alone makes every later look one with a child.
+        // One snapshot without a child makes every later child count.
         ends(&|at| if at == one { 1 } else { 2 });
-        // One look with an idle child.
+        // One snapshot with an idle child.
         ends(&|at| if at == one { 2 } else { 1 });
     }
 }
@@ -54,7 +54,7 @@ fn slow_loop_stays_critical_when_a_child_appears() {
         look.processes = if at <= 5 { 1 } else { 2 };
     });
     assert_eq!(acts, HALTED);
-    // Also where the critical look is long forgotten: the nudge waits for the cooldown of another one.
+    // Also if the critical snapshot has left the ring: the nudge waits for the cooldown of another one.
     let config = OverseerConfig { snapshot_history_size: 5, ..settings() };
     let history = |count: u64| {
         let mut ring = Ring::default();
@@ -91,7 +91,7 @@ fn progress_or_another_call_ends_certainty() {
     assert_eq!(graded(|at, look| (look.tool_calls, look.repeated_calls) = (10 + at, at)), [Action::Escalate]);
 }
 
-/// Reading in bursts is no episode; a behaviour that was certain once is one until the work moves.
+/// Reading in bursts is no episode; a behaviour that was critical once lasts until the work progresses.
 #[test]
 fn uncertain_episode_ends_after_a_clean_window() {
     let left = |certain: bool, clean_looks: u64| {
@@ -122,7 +122,7 @@ fn stagnation_stays_critical_while_a_build_runs() {
     });
     let found = detect(&history, &settings());
     assert_eq!((found[0].behaviour, found[0].suggested), (Behaviour::Stagnation, Action::Halt));
-    // Of an agent that computed from the start nothing was certain.
+    // An agent that computed from the start never had a critical detection.
     let history = film(12, |at, look| {
         look.tokens = 60_000 * at;
         look.token_limit = Some(100_000_000);
@@ -152,7 +152,7 @@ fn oscillation_stays_critical_while_a_test_runs() {
 
 #[test]
 fn failures_are_certain_until_a_file_changes() {
-    // Two bad windows without any change, then one that is only just bad.
+    // Two bad windows without any change, then one that is just bad.
     let failing = |tree_at: u64| {
         film(9, move |at, look| {
             look.errors = if at <= 6 { 4 * at } else { 24 + 3 * (at - 6) };
@@ -164,7 +164,7 @@ fn failures_are_certain_until_a_file_changes() {
     assert_eq!(detect(&failing(8), &settings())[0].suggested, Action::Nudge);
 }
 
-/// Waits for an answer: asked at look 10, ten seconds a look.
+/// Waits for an answer: asked at snapshot 10, ten seconds per snapshot.
 fn waits(at: u64, look: &mut AgentSnapshot) {
     loops_slowly(at, look);
     look.processes = if at == 1 { 1 } else { 2 };
@@ -185,9 +185,9 @@ fn answer_no_holds_for_the_session() {
     for answered in [10, 20, 39] {
         assert_eq!(overseen_by(&settings(), 400, waits, |at| at == answered), ASKED);
     }
-    // A nudge by hand before the question is none about it.
+    // A person's nudge before the question is no answer to it.
     assert_eq!(overseen_by(&settings(), 400, waits, |at| at == 6).last(), Some(&(40, Action::Halt, LOOPED)));
-    // It holds for what was asked about, even if that becomes certain; not for anything else.
+    // The answer holds for the behaviour in question, even if that becomes critical; not for other behaviour.
     let acts = overseen_by(
         &settings(),
         100,
@@ -206,7 +206,8 @@ fn answer_no_holds_for_the_session() {
 
 #[test]
 fn late_nudge_is_no_answer() {
-    // It is asked about at look 10, works from look 12 on, gets a word about something else, and hangs at last.
+    // The question is asked at snapshot 10; the agent works from snapshot 12 on, gets a nudge about another matter, and
+    // hangs in the end.
     let hangs_again = |at: u64, look: &mut AgentSnapshot| {
         waits(at, look);
         if (12..100).contains(&at) {
@@ -235,7 +236,7 @@ fn only_a_person_can_answer() {
     assert_eq!(answer(said_no(BEGAN + 70)), None);
     let overseer = AgentId::new("overseer-1").expect("an id");
     assert_eq!(answer(Intervention { by: overseer, ..said_no(BEGAN + 70) }), Some(Action::Halt));
-    // What a watcher did by itself is no person's answer.
+    // A watcher's own intervention is no person's answer.
     assert_eq!(answer(done(Action::Nudge, Behaviour::Stagnation, BEGAN + 70)), Some(Action::Halt));
 }
 
@@ -255,7 +256,7 @@ fn halt_follows_at_answer_seconds_not_before() {
         evidence.contains("a person was asked at ") && evidence.contains("no answer in 300 s"),
         "{evidence}"
     );
-    // A project that wants no automatic halt is asked again.
+    // A project without automatic halts gets the question again.
     let careful = OverseerConfig { halt_on_critical: false, ..settings() };
     assert_eq!(at(60, 359, &careful), None);
     assert_eq!(at(60, 360, &careful).map(|one| one.0), Some(Action::Escalate));
@@ -271,7 +272,7 @@ fn clock_set_back_keeps_the_time_of_the_halt() {
     };
     assert_eq!(action(1000, 999), None, "a second back");
     assert_eq!(action(1000, 700), None);
-    // Further back it would wait for too long: the question is asked again, and then its time runs.
+    // With a clock set back further, the wait would be too long: the question is asked again.
     assert_eq!(action(1000, 699), Some(Action::Escalate));
     // The whole session, with a clock that goes back by an hour after the question.
     let acts = overseen(400, |at, look| {
@@ -289,7 +290,8 @@ fn clock_set_back_keeps_the_time_of_the_halt() {
 
 #[test]
 fn question_about_an_ended_episode_halts_nothing() {
-    // It was asked about at look 10, works from look 12 on, and waits for something else an hour later.
+    // The question is asked at snapshot 10; the agent works from snapshot 12 on, and waits for another reason an hour
+    // later.
     let acts = overseen(420, |at, look| {
         waits(at, look);
         if (12..400).contains(&at) {
@@ -356,7 +358,7 @@ fn runner_obeys_halt_after_a_confirmed_question() {
     // The person had less time than promised.
     let (early, halt_early) = halted(100, 399);
     assert!(!follows_question(&early.board, &halt_early, &seen, &config));
-    // The project wants no automatic halt.
+    // The project has no automatic halt.
     let careful = OverseerConfig { halt_on_critical: false, ..settings() };
     assert!(!follows_question(&bench.board, &halt, &seen, &careful));
     // The question is about another agent, or another behaviour.
@@ -383,11 +385,11 @@ fn runner_obeys_halt_after_a_confirmed_question() {
 fn forged_question_halts_no_agent_that_works() {
     let config = settings();
     let (bench, halt) = halted(100, 400);
-    // Its runner saw nothing of it.
+    // Its runner has no snapshot of the behaviour.
     assert!(!follows_question(&bench.board, &halt, &[], &config));
     let works = film(40, |at, look| look.tree = Some(format!("t{at}")));
     assert!(!follows_question(&bench.board, &halt, &works, &config));
-    // It shows the behaviour by now, but did not when the question was asked.
+    // It shows the behaviour now, but did not when the question was asked.
     let lately = film(40, |at, look| {
         waits(at, look);
         look.tree = Some(format!("t{}", at.min(30)));

@@ -1,16 +1,16 @@
-//! Sessions from beginning to end, with a clock that is only a number: what would have been done, and when.
+//! Whole sessions with a simulated clock: which interventions follow, and when.
 
 use super::*;
 
-/// What was done, with the number of the look.
+/// The interventions, with the number of the snapshot.
 type Acts = Vec<(u64, Action, Behaviour)>;
 
-/// Looks at it as the overseer does, until it is halted.
+/// Runs the overseer on the session until the agent is halted.
 fn overseen(count: u64, change: impl Fn(u64, &mut AgentSnapshot)) -> Acts {
     overseen_by(&settings(), count, change, |_| false)
 }
 
-/// The same with these settings, and a person who answers "no" after some looks.
+/// The same with these settings, and a person who answers "no" after some snapshots.
 pub fn overseen_by(
     config: &OverseerConfig,
     count: u64,
@@ -44,15 +44,15 @@ pub fn overseen_by(
     acts
 }
 
-/// Ten minutes inside a test of its own: no output, no tokens, the processor at work.
+/// Ten minutes inside its own test: no output, no tokens, a busy processor.
 #[test]
 fn a_healthy_slow_agent_is_not_touched() {
     let config = settings();
     assert_eq!(overseen(60, |at, look| (look.cpu_ms, look.processes) = (9_000 * at, 4)), []);
-    // Nor if the test only waits, or if an answer takes that long.
+    // The same if the test only waits, or if an answer takes that long.
     assert_eq!(overseen(60, |_, look| look.processes = 2), []);
     assert_eq!(overseen(60, |_, _| {}), []);
-    // Nor if it asks for the output of a build again and again, which prints and costs it tokens.
+    // The same if it polls the output of a build, which prints and costs tokens.
     let polls = |at: u64, look: &mut AgentSnapshot| {
         (look.cpu_ms, look.processes) = (9_000 * at, 4);
         (look.turns, look.tool_calls, look.repeated_calls) = (4 + at, 9 + at, at);
@@ -61,18 +61,18 @@ fn a_healthy_slow_agent_is_not_touched() {
         (look.tokens, look.output_bytes) = (5_000 + 3_000 * at, 20_000 + 60_000 * at);
     };
     assert_eq!(overseen(60, polls), []);
-    // Nor if all that is heard of it is what a test prints.
+    // The same if the only output is a test's.
     let prints = |at: u64, look: &mut AgentSnapshot| {
         polls(at, look);
         (look.tokens, look.turns, look.tool_calls) = (0, 0, 0);
         (look.last_tool, look.last_call, look.repeated_calls) = (None, None, 0);
     };
     assert_eq!(overseen(60, prints), []);
-    // With a limit of half an hour, ten minutes are nothing.
+    // With a limit of half an hour, ten minutes are no problem.
     assert_eq!(overseen(60, |_, look| look.wall_limit = Some(config.timeout_seconds)), []);
 }
 
-/// Edits, red tests, reading in between: what work looks like.
+/// Edits, red tests, reading in between: ordinary work.
 #[test]
 fn working_agent_is_not_touched() {
     let acts = overseen(120, |at, look| {
@@ -141,7 +141,7 @@ fn overseer_halts_only_at_its_own_time_limit() {
     assert_eq!(waived, []);
 }
 
-/// In a large repository a look at the files costs much and is skipped; a copied value is no evidence.
+/// In a large repository, reading the files is expensive and may be skipped; a copied value is no evidence.
 #[test]
 fn skipped_looks_do_not_accuse_a_writing_coder() {
     let writes = |every: u64| {
@@ -156,13 +156,13 @@ fn skipped_looks_do_not_accuse_a_writing_coder() {
     for every in [1, 2, 5, 6, 9, 1000] {
         assert_eq!(overseen(120, writes(every)), [], "{every}");
     }
-    // Nor is it a loop or a failure as long as the files were not looked at.
+    // It is no loop and no failure either while the files were not read.
     let same = |at: u64, look: &mut AgentSnapshot| {
         writes(1000)(at, look);
         (look.tool_calls, look.repeated_calls, look.last_call) = (9 + at, at, Some("Bash#11".to_owned()));
     };
     assert_eq!(overseen(60, same), []);
-    // An agent that changes no file is detected at the next look all the same.
+    // An agent that changes no file is still detected at the next snapshot.
     let stands = |at: u64, look: &mut AgentSnapshot| {
         writes(6)(at, look);
         look.tree = Some("t0".to_owned());
@@ -171,7 +171,7 @@ fn skipped_looks_do_not_accuse_a_writing_coder() {
     assert_eq!(overseen(120, stands), [(6, Action::Nudge, stuck), (12, Action::Halt, stuck)]);
 }
 
-/// Forty thousand tokens of different files in two and a half minutes, and nothing written yet.
+/// Forty thousand tokens for reading in two and a half minutes, without a written file.
 #[test]
 fn endless_reading_asks_a_person() {
     let reads = |per_look: u64| {
@@ -203,7 +203,7 @@ fn output_alone_halts_only_after_a_question() {
     assert_eq!(acts, [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck), (39, Action::Halt, stuck)]);
 }
 
-/// It polls a process that lives and waits itself: a download. Snapshots cannot show that, so a person is asked.
+/// The agent polls a process that itself waits: a download. Snapshots cannot show that, so a person is asked.
 #[test]
 fn polling_a_waiting_process_asks_a_person() {
     let polls = |at: u64, look: &mut AgentSnapshot| {
@@ -213,7 +213,7 @@ fn polling_a_waiting_process_asks_a_person() {
     let looped = Behaviour::InfiniteLoop;
     let asked = [(5, Action::Nudge, looped), (10, Action::Escalate, looped)];
     assert_eq!(overseen(39, polls), asked);
-    // A person who knows of the download says so, and it goes on for as long as it takes.
+    // A person who knows of the download answers no, and the agent continues for as long as it takes.
     assert_eq!(overseen_by(&settings(), 400, polls, |at| at == 20), asked);
 }
 

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, Stat, Timestamps};
 use rustix::io::Errno;
 
-use super::{DIRECTORY, Place, entries, open_directory};
+use super::{AnchoredPath, DIRECTORY, entries, open_directory};
 use crate::host::progress::Progress;
 
 /// This many levels keep their handles; directories above them are opened again from below.
@@ -23,7 +23,7 @@ struct Level {
     left: Vec<(CString, FileType)>,
 }
 
-pub(super) fn copy(from: &Place, to: &Place) -> io::Result<()> {
+pub(super) fn copy(from: &AnchoredPath, to: &AnchoredPath) -> io::Result<()> {
     let stat = from.stat()?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
         return copy_one(from.above.as_fd(), &from.name, to.above.as_fd(), &to.name, &stat);

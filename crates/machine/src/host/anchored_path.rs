@@ -1,9 +1,8 @@
-//! Every directory tree that liza empties, moves or deletes goes through here.
+//! Empties, moves and deletes directory trees; no other module does.
 //!
-//! A place is a name in an open directory, never a path that is resolved again: the directories above it are opened
-//! one by one from a base that liza knows, and no link on the way is followed. Trees may have any depth; nothing here
-//! recurses or builds paths. Long work reports itself after a second, and the signals that end a process end it here
-//! too.
+//! An anchored path is a name in an open directory, never a path that is resolved again: liza opens the directories above
+//! the name one by one, from a base that liza knows, and follows no link on the way. Trees may have any depth: no function
+//! here recurses or builds paths. Long work shows its progress after a second, and SIGINT and SIGTERM end it as usual.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -26,14 +25,14 @@ const DEEPER: &str = ".liza-going-";
 
 /// A name in an open directory. Nothing of that name need exist.
 #[derive(Debug)]
-pub struct Place {
+pub struct AnchoredPath {
     above: OwnedFd,
     name: OsString,
     /// For messages only.
     path: PathBuf,
 }
 
-/// The kind of entry at a place; links are not followed.
+/// The kind of an entry; links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Directory,
@@ -42,9 +41,9 @@ pub enum Kind {
     Other,
 }
 
-impl Place {
-    /// The place at `path`, which is below `base`. liza or a person chose `base`, and it may itself be reached
-    /// through links; everything between the two must be a directory.
+impl AnchoredPath {
+    /// Opens `path`, which is below `base`. liza or a person chose `base`, so `base` may be reached through links; every
+    /// component between `base` and the last name must be a directory.
     pub fn at(base: &Path, path: &Path) -> io::Result<Self> {
         let below = path.strip_prefix(base).map_err(|_| outside(base, path))?;
         let mut names = Vec::new();
@@ -80,7 +79,7 @@ impl Place {
         rustix::fs::statat(&self.above, &self.name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Makes a directory at this place that only this user may enter; the place must be free.
+    /// Makes a directory of this name that only this user may enter; the name must be free.
     pub fn create_directory(&self) -> io::Result<()> {
         Ok(rustix::fs::mkdirat(&self.above, &self.name, Mode::RWXU)?)
     }
@@ -111,9 +110,9 @@ impl Place {
         gone(rustix::fs::unlinkat(&self.above, &self.name, AtFlags::REMOVEDIR))
     }
 
-    /// Moves the entry to another place, which must be free. Across file systems it is copied, then deleted here; a
-    /// failed copy is deleted again and nothing changes here. False if there is no entry.
-    pub fn move_to(&self, to: &Place) -> io::Result<bool> {
+    /// Moves the entry to `to`, which must be free. Across file systems, copies the entry and then deletes the original; a
+    /// failed copy is deleted and the original stays. False if there is no entry.
+    pub fn move_to(&self, to: &AnchoredPath) -> io::Result<bool> {
         match rename_free(self, to) {
             Ok(()) => Ok(true),
             Err(Errno::NOENT) if matches!(self.stat(), Err(Errno::NOENT)) => Ok(false),
@@ -141,8 +140,8 @@ pub fn files_below(base: &Path, dir: &Path, most: usize) -> Vec<String> {
     let mut waiting = vec![base.join(dir)];
     let mut seen = 0;
     while let Some(path) = waiting.pop() {
-        let Ok(place) = Place::at(base, &path) else { continue };
-        let Ok(handle) = open_directory(&place.above, &place.name) else { continue };
+        let Ok(anchored) = AnchoredPath::at(base, &path) else { continue };
+        let Ok(handle) = open_directory(&anchored.above, &anchored.name) else { continue };
         for (name, kind) in entries(&handle).unwrap_or_default() {
             seen += 1;
             if seen > most {
@@ -170,11 +169,11 @@ pub fn make_directories(base: &Path, path: &Path) -> io::Result<()> {
     let mut here = base.to_owned();
     for part in below.components() {
         here.push(part);
-        let place = Place::at(base, &here)?;
-        match place.create_directory() {
+        let anchored = AnchoredPath::at(base, &here)?;
+        match anchored.create_directory() {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                if place.kind()? != Some(Kind::Directory) {
-                    return Err(not_a_directory(Errno::NOTDIR, path, &place.name));
+                if anchored.kind()? != Some(Kind::Directory) {
+                    return Err(not_a_directory(Errno::NOTDIR, path, &anchored.name));
                 }
             }
             made => made?,
@@ -197,7 +196,7 @@ impl Temporary {
         for _ in 0..64 {
             let secret = super::secret().map_err(io::Error::other)?;
             let path = base.join(format!("{prefix}{}", &secret[..12]));
-            match Place::at(base, &path)?.create_directory() {
+            match AnchoredPath::at(base, &path)?.create_directory() {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 made => return made.map(|()| Self { base: base.to_owned(), path, kept: false }),
             }
@@ -219,7 +218,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.kept {
-            let _ = Place::at(&self.base, &self.path).and_then(|place| place.delete());
+            let _ = AnchoredPath::at(&self.base, &self.path).and_then(|path| path.delete());
         }
     }
 }
@@ -243,7 +242,7 @@ pub fn exchange_files(new: &Path, path: &Path) -> std::io::Result<()> {
 }
 
 /// `renameat2` that replaces nothing; if the kernel or file system cannot do that, checks first.
-fn rename_free(from: &Place, to: &Place) -> rustix::io::Result<()> {
+fn rename_free(from: &AnchoredPath, to: &AnchoredPath) -> rustix::io::Result<()> {
     #[cfg(target_os = "linux")]
     match rustix::fs::renameat_with(&from.above, &from.name, &to.above, &to.name, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS) => {}

@@ -3,8 +3,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
 
-fn place(base: &Path, name: &str) -> Place {
-    Place::at(base, &base.join(name)).expect("a place")
+fn anchored(base: &Path, name: &str) -> AnchoredPath {
+    AnchoredPath::at(base, &base.join(name)).expect("an anchored path")
 }
 
 /// `count` directories, each inside the previous one; the last holds a file. Made with handles: no path is that long.
@@ -23,7 +23,7 @@ fn nested(top: &Path, count: usize) {
 fn nested_directories_are_deleted_at_any_depth() {
     let dir = tempfile::tempdir().expect("a directory");
     nested(&dir.path().join("deep"), 3_000);
-    place(dir.path(), "deep").delete().expect("deleted");
+    anchored(dir.path(), "deep").delete().expect("deleted");
     assert_eq!(fs::read_dir(dir.path()).expect("a directory").count(), 0);
 }
 
@@ -31,7 +31,7 @@ fn nested_directories_are_deleted_at_any_depth() {
 fn nested_directories_are_copied_at_any_depth() {
     let dir = tempfile::tempdir().expect("a directory");
     nested(&dir.path().join("deep"), 3_000);
-    let (from, to) = (place(dir.path(), "deep"), place(dir.path(), "copy"));
+    let (from, to) = (anchored(dir.path(), "deep"), anchored(dir.path(), "copy"));
     copy::copy(&from, &to).expect("copied");
     let mut here = rustix::fs::open(dir.path().join("copy"), DIRECTORY, Mode::empty()).expect("a handle");
     for _ in 0..3_000 {
@@ -51,14 +51,15 @@ fn links_are_deleted_and_never_followed() {
     fs::create_dir_all(dir.path().join("tree/sub")).expect("a directory");
     symlink(&kept, dir.path().join("tree/sub/link")).expect("a link");
     symlink(&kept, dir.path().join("link")).expect("a link");
-    place(dir.path(), "tree").delete().expect("deleted");
-    place(dir.path(), "link").delete().expect("deleted");
+    anchored(dir.path(), "tree").delete().expect("deleted");
+    anchored(dir.path(), "link").delete().expect("deleted");
     assert!(kept.join("inside").is_dir());
     symlink(&kept, dir.path().join("above")).expect("a link");
-    let refused = Place::at(dir.path(), &dir.path().join("above/inside")).expect_err("a link on the way");
+    let refused =
+        AnchoredPath::at(dir.path(), &dir.path().join("above/inside")).expect_err("a link on the way");
     assert!(refused.to_string().contains("is a link or a file"), "{refused}");
-    Place::at(&kept, &dir.path().join("above")).expect_err("not below");
-    Place::at(dir.path(), &dir.path().join("kept/../kept")).expect_err("no plain path");
+    AnchoredPath::at(&kept, &dir.path().join("above")).expect_err("not below");
+    AnchoredPath::at(dir.path(), &dir.path().join("kept/../kept")).expect_err("no plain path");
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn unreadable_directories_are_deleted() {
     for path in ["tree/a/b/c", "tree/a/b", "tree/a", "tree"] {
         fs::set_permissions(dir.path().join(path), fs::Permissions::from_mode(0o000)).expect("rights");
     }
-    place(dir.path(), "tree").delete().expect("deleted");
+    anchored(dir.path(), "tree").delete().expect("deleted");
     assert!(!dir.path().join("tree").exists());
 }
 
@@ -84,7 +85,7 @@ fn copy_keeps_links_modes_times_and_holes() {
     symlink("nowhere", tree.join("link")).expect("a link");
     let sparse = fs::File::create(tree.join("sparse")).expect("a file");
     sparse.set_len(20 << 30).expect("a hole");
-    copy::copy(&place(dir.path(), "tree"), &place(dir.path(), "copy")).expect("copied");
+    copy::copy(&anchored(dir.path(), "tree"), &anchored(dir.path(), "copy")).expect("copied");
     let copy = dir.path().join("copy");
     assert_eq!(fs::read(copy.join("sub/run")).expect("a file"), b"echo\n");
     let (then, now) = (tree.join("sub/run"), copy.join("sub/run"));
@@ -100,9 +101,9 @@ fn move_replaces_nothing() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::create_dir(dir.path().join("one")).expect("a directory");
     fs::create_dir(dir.path().join("two")).expect("a directory");
-    place(dir.path(), "one").move_to(&place(dir.path(), "two")).expect_err("taken");
-    assert!(place(dir.path(), "one").move_to(&place(dir.path(), "three")).expect("moved"));
-    assert!(!place(dir.path(), "one").move_to(&place(dir.path(), "four")).expect("nothing there"));
+    anchored(dir.path(), "one").move_to(&anchored(dir.path(), "two")).expect_err("taken");
+    assert!(anchored(dir.path(), "one").move_to(&anchored(dir.path(), "three")).expect("moved"));
+    assert!(!anchored(dir.path(), "one").move_to(&anchored(dir.path(), "four")).expect("nothing there"));
 }
 
 /// Needs two file systems: the temporary directory and memory.
@@ -118,7 +119,7 @@ fn move_across_file_systems_copies() {
     }
     fs::create_dir_all(dir.path().join("tree/sub")).expect("a directory");
     fs::write(dir.path().join("tree/sub/file"), "text").expect("a file");
-    assert!(place(dir.path(), "tree").move_to(&place(memory.path(), "tree")).expect("moved"));
+    assert!(anchored(dir.path(), "tree").move_to(&anchored(memory.path(), "tree")).expect("moved"));
     assert_eq!(fs::read(memory.path().join("tree/sub/file")).expect("a file"), b"text");
     assert!(!dir.path().join("tree").exists());
 }
