@@ -122,9 +122,9 @@ fn foreseen(
     deleted: &[Removed],
 ) -> BTreeMap<&'static str, u64> {
     let at = |kind: &str| before.get(kind).copied().unwrap_or(0);
-    let pruned: u64 = worktrees.pruned.iter().map(|place| place.bytes).sum();
+    let pruned: u64 = worktrees.pruned.iter().map(|worktree| worktree.bytes).sum();
     let deleted_at_once: u64 =
-        worktrees.pruned.iter().filter(|place| place.deleted).map(|place| place.bytes).sum();
+        worktrees.pruned.iter().filter(|worktree| worktree.deleted).map(|worktree| worktree.bytes).sum();
     let run_bytes: u64 = runs.iter().map(|id| bytes_of(&ctx.machine.runs_of(id))).sum();
     let gone: u64 = deleted.iter().map(|removed| removed.bytes).sum();
     BTreeMap::from([

@@ -12,7 +12,7 @@
 use super::init::{EXCLUDES, excluded};
 use super::prelude::*;
 use super::recover;
-use super::worktrees::{self, Place};
+use super::worktrees::{self, ListedWorktree};
 use crate::store::files;
 
 #[derive(Debug, Default, Serialize)]
@@ -51,10 +51,10 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     }
     // 1
     refuse_while_in_use(ctx, &ctx.read(&Needs::Nothing)?.board)?;
-    let (ours, theirs): (Vec<Place>, Vec<Place>) =
-        worktrees::places(ctx)?.into_iter().partition(Place::is_ours);
-    report.left = theirs.into_iter().map(|place| place.path).collect();
-    report.worktrees = ours.iter().map(|place| place.path.clone()).collect();
+    let (ours, theirs): (Vec<ListedWorktree>, Vec<ListedWorktree>) =
+        worktrees::list_without_sizes(ctx)?.into_iter().partition(ListedWorktree::is_ours);
+    report.left = theirs.into_iter().map(|worktree| worktree.path).collect();
+    report.worktrees = ours.iter().map(|worktree| worktree.path.clone()).collect();
     let aside = ctx.store.name_aside(&ctx.now);
     report.kept = Some(aside.clone());
     if dry_run {
@@ -73,9 +73,9 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     // 3
     {
         let _one_at_a_time = ctx.machine.lock_worktrees()?;
-        for place in &ours {
-            report.saved.extend(worktrees::save(ctx, place)?);
-            worktrees::remove(ctx, &place.path)?;
+        for worktree in &ours {
+            report.saved.extend(worktrees::save(ctx, worktree)?);
+            worktrees::remove(ctx, &worktree.path)?;
             crash::point("uninstall.worktree");
         }
         let home = ctx.machine.worktrees().to_owned();

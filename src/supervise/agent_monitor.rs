@@ -233,7 +233,7 @@ impl Probe {
     }
 
     fn look_at_files(&mut self, seen: &OnBoard, bytes: u64) {
-        let Some(place) = &seen.place else { return };
+        let Some(work_area) = &seen.work_area else { return };
         let now = Instant::now();
         let stirred = Some((bytes, self.burden));
         let long_ago =
@@ -244,7 +244,7 @@ impl Probe {
             return;
         }
         // If the files cannot be read now, the former observation stays.
-        if let Some(files) = oversight::in_worktree(place) {
+        if let Some(files) = oversight::in_worktree(work_area) {
             self.files = files;
             self.tree_seen_at = Some(crate::host::now().wall);
         }

@@ -1,7 +1,7 @@
 //! Worktrees that are incomplete, gone, or not what they should be.
 
 use super::{Finding, Scene};
-use crate::flow::ownership::{self, KnownOwners, MERGES, Place};
+use crate::flow::ownership::{self, KnownOwners, MERGES, WorktreeEntry};
 use crate::flow::prelude::*;
 
 /// Runs an action on liza's worktrees under their lock.
@@ -177,25 +177,25 @@ pub fn without_owner(scene: &Scene) -> Result<Vec<Finding>> {
         .collect();
     let merging = board.rest.intents.iter().any(|intent| ctx.machine.works_on_intents(&intent.owner));
     let mut found = Vec::new();
-    for place in ownership::places(ctx)? {
-        let half_made = place.record.as_ref().is_some_and(checkouts::Checkout::is_half_made);
+    for entry in ownership::worktree_entries(ctx)? {
+        let half_made = entry.record.as_ref().is_some_and(checkouts::Checkout::is_half_made);
         // The present worktree of a task is examined above, and so are incomplete records. A worktree of the user's
         // own is left alone.
-        if half_made || place.is_unmarked() || current.contains(&place.path) {
+        if half_made || entry.is_unmarked() || current.contains(&entry.path) {
             continue;
         }
-        let left_by_merge = place.name.starts_with(MERGES) && !merging;
-        let shown = format!(".worktrees/{}", place.name.display());
-        if !place.present {
-            found.push(stale_record(ctx, &place, &shown)?);
-        } else if left_by_merge || !known.knows_worktree(&place.name) {
-            found.push(ownerless(ctx, place, &shown, left_by_merge));
+        let left_by_merge = entry.name.starts_with(MERGES) && !merging;
+        let shown = format!(".worktrees/{}", entry.name.display());
+        if !entry.present {
+            found.push(stale_record(ctx, &entry, &shown)?);
+        } else if left_by_merge || !known.knows_worktree(&entry.name) {
+            found.push(ownerless(ctx, entry, &shown, left_by_merge));
         }
     }
     Ok(found)
 }
 
-fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding> {
+fn stale_record(ctx: &Context, entry: &WorktreeEntry, shown: &str) -> Result<Finding> {
     let finding = |remedy: &str| {
         Finding::new(
             "worktree.stale_record",
@@ -204,9 +204,9 @@ fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding> {
             remedy,
         )
     };
-    let record = place.record.as_ref();
+    let record = entry.record.as_ref();
     let only_name = record.is_some_and(|record| record.branch.is_none() && !keeps_nothing(ctx, record));
-    let held = record.and_then(|record| submodules::only_here(&ctx.repo, &record.admin_dir, &place.path));
+    let held = record.and_then(|record| submodules::only_here(&ctx.repo, &record.admin_dir, &entry.path));
     if let Some(held) = held {
         return Ok(finding(&format!("the record holds {held}; it stays until something else does")));
     }
@@ -215,7 +215,7 @@ fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding> {
             "its HEAD is the only name of a commit: give that one a branch, then `git worktree prune`",
         ));
     }
-    let path = place.path.clone();
+    let path = entry.path.clone();
     Ok(finding("the record goes to .liza/trash; its branch stays").fixed_by(move |ctx| to_trash(ctx, &path)))
 }
 
@@ -226,15 +226,15 @@ fn keeps_nothing(ctx: &Context, record: &checkouts::Checkout) -> bool {
     refs::is_named(&ctx.repo, &commit).unwrap_or(false)
 }
 
-fn ownerless(ctx: &Context, place: Place, shown: &str, left_by_merge: bool) -> Finding {
+fn ownerless(ctx: &Context, entry: WorktreeEntry, shown: &str, left_by_merge: bool) -> Finding {
     let (code, what) = match left_by_merge {
         true => ("worktree.merge_left", format!("{shown} was left by a merge that is over")),
         false => ("worktree.of_nobody", format!("{shown} belongs to no task")),
     };
     let why = "it takes disk space, and its owner is unknown";
-    match unique_content(ctx, &place.path) {
+    match unique_content(ctx, &entry.path) {
         None => {
-            let path = place.path;
+            let path = entry.path;
             Finding::new(code, what, why, "it holds no unique content, so it goes to .liza/trash").fixed_by(
                 move |ctx| match unique_content(ctx, &path) {
                     None => to_trash(ctx, &path),

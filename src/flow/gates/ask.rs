@@ -2,7 +2,7 @@
 
 use super::attention::Attention;
 use super::environment::{Handed, Source, handed_over};
-use super::place::{Disturbed, Place};
+use super::gate_worktree::{Disturbed, GateWorktree};
 use super::{Question, reuse};
 use crate::board::gates::Counted;
 use crate::flow::capture::{Captured, write_log};
@@ -31,7 +31,7 @@ pub struct Shared<'a> {
     source: Source,
     secrets: Vec<Secret>,
     /// Acquired by the first gate that has to run.
-    place: Option<Place<'a>>,
+    worktree: Option<GateWorktree<'a>>,
 }
 
 /// One gate, and the circumstances it runs in.
@@ -68,20 +68,20 @@ impl<'a> Shared<'a> {
         let own: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         let all = source.variables.iter().chain(&own).map(|(name, value)| (name, value));
         let secrets = secrets(all, token);
-        Self { ctx, question, tree, board, keep, source, secrets, place: None }
+        Self { ctx, question, tree, board, keep, source, secrets, worktree: None }
     }
 
     /// Whether gates can run in this process, or why not.
     pub fn can_run_here(&mut self) -> Result<()> {
-        self.place().map(|_| ())
+        self.worktree().map(|_| ())
     }
 
-    fn place(&mut self) -> Result<&mut Place<'a>> {
-        if self.place.is_none() {
-            self.place = Some(Place::take(self.ctx, self.question.commit, self.keep)?);
+    fn worktree(&mut self) -> Result<&mut GateWorktree<'a>> {
+        if self.worktree.is_none() {
+            self.worktree = Some(GateWorktree::take(self.ctx, self.question.commit, self.keep)?);
         }
         let none = || Failure::new(ErrorCode::BugGates, "there is no worktree for the gates");
-        self.place.as_mut().ok_or_else(none)
+        self.worktree.as_mut().ok_or_else(none)
     }
 }
 
@@ -257,9 +257,9 @@ fn pause(attention: &Attention<'_>) -> Result<()> {
 /// The directory to run it in, or why it cannot run.
 fn prepare(shared: &mut Shared<'_>, asking: &Asking<'_>) -> Result<PathBuf, String> {
     let in_words = |failure: Failure| one_line(&failure.message);
-    let place = shared.place().map_err(in_words)?;
-    let path = place.ready().map_err(in_words)?.to_owned();
-    if let Some(report) = asking.gate.report.as_ref().filter(|report| place.is_tracked(report)) {
+    let worktree = shared.worktree().map_err(in_words)?;
+    let path = worktree.ready().map_err(in_words)?.to_owned();
+    if let Some(report) = asking.gate.report.as_ref().filter(|report| worktree.is_tracked(report)) {
         return Err(format!(
             "its report `{report}` is a file that git tracks, so its content proves nothing about this run"
         ));
@@ -321,12 +321,12 @@ fn heard_of(
         Ended::NotStarted(why) | Ended::Lost(why) => Some(why.clone()),
     };
     // The report is read before the tree is restored.
-    let path = shared.place()?.path.clone();
+    let path = shared.worktree()?.path.clone();
     let report = match &gate.report {
         Some(report) => read_report(&path, report, &shared.secrets),
         None => Ok(None),
     };
-    let disturbed = shared.place()?.disturbed()?;
+    let disturbed = shared.worktree()?.disturbed()?;
     if let Some(disturbed) = disturbed {
         return Ok(not_run(gate, disturbance(&disturbed)));
     }

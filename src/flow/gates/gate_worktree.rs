@@ -18,7 +18,7 @@ const NOT_EMPTIED: &str = "not_emptied";
 /// How long processes left by a killed process may take to end.
 const ORPHAN_PATIENCE: Duration = Duration::from_secs(10);
 
-pub struct Place<'a> {
+pub struct GateWorktree<'a> {
     ctx: &'a Context,
     commit: &'a CommitId,
     keep: &'a [String],
@@ -49,7 +49,7 @@ pub enum Disturbed {
     Settings(Vec<String>),
 }
 
-impl<'a> Place<'a> {
+impl<'a> GateWorktree<'a> {
     /// Takes the first free worktree and moves it to exactly this commit.
     pub fn take(ctx: &'a Context, commit: &'a CommitId, keep: &'a [String]) -> Result<Self> {
         let home = ctx.machine.worktrees().join(GATES);
@@ -65,7 +65,7 @@ impl<'a> Place<'a> {
                 Err(error) => return Err(error.into()),
             };
             await_orphans(ctx.machine.home())?;
-            let mut place = Self {
+            let mut worktree = Self {
                 ctx,
                 commit,
                 keep,
@@ -79,13 +79,13 @@ impl<'a> Place<'a> {
                 used: false,
                 prepared: None,
             };
-            match place.settle() {
-                Ok(()) => return Ok(place),
+            match worktree.settle() {
+                Ok(()) => return Ok(worktree),
                 // What a test left there concerns this worktree only: the next one serves as well.
                 Err(failure) if failure.details.contains_key(NOT_EMPTIED) && spoilt < MOST_SPOILT => {
                     ctx.narrate(format!("{}; the gates run in another worktree", failure.message));
                     spoilt += 1;
-                    entries = std::mem::take(&mut place.entries);
+                    entries = std::mem::take(&mut worktree.entries);
                 }
                 Err(failure) => return Err(failure),
             }
@@ -97,8 +97,8 @@ impl<'a> Place<'a> {
     /// Runs git, and ends all processes that it started.
     fn with<T, E: From<GitError>>(&self, act: impl FnOnce(&Private<'_>) -> Result<T, E>) -> Result<T, E> {
         let board = self.ctx.machine.home();
-        let place = Private { repo: &self.ctx.repo, path: &self.path, index: &self.index, board };
-        shell::leaving_nothing(|| act(&place))
+        let private = Private { repo: &self.ctx.repo, path: &self.path, index: &self.index, board };
+        shell::leaving_nothing(|| act(&private))
     }
 
     /// Moves the worktree to the commit; if that fails, makes it again.
@@ -113,12 +113,12 @@ impl<'a> Place<'a> {
     }
 
     fn settle_there(&self) -> Result<bool, GitError> {
-        self.with(|place| {
-            if !place.is_usable()? {
+        self.with(|private| {
+            if !private.is_usable()? {
                 return Ok(false);
             }
-            place.put_at(self.commit)?;
-            place.clean(self.keep).map(|()| seen::is_whole(&self.path, &self.entries))
+            private.put_at(self.commit)?;
+            private.clean(self.keep).map(|()| seen::is_whole(&self.path, &self.entries))
         })
     }
 
@@ -130,7 +130,7 @@ impl<'a> Place<'a> {
         let ctx = self.ctx;
         let one_at_a_time = ctx.machine.lock_worktrees()?;
         ctx.machine.make_trash()?;
-        self.with(|place| place.remove()).map_err(|error: GitError| {
+        self.with(|private| private.remove()).map_err(|error: GitError| {
             let path = self.path.display().to_string();
             failure!(ErrorCode::GitWorktree, "a gate worktree cannot be cleaned: {error}")
                 .hint("`liza doctor` names it; remove what blocks it, then run `liza doctor --fix`")
@@ -144,21 +144,21 @@ impl<'a> Place<'a> {
         })?;
         // Only this process uses this worktree, so its files are written without the lock.
         drop(one_at_a_time);
-        self.with(|place| place.put_at(self.commit))?;
+        self.with(|private| private.put_at(self.commit))?;
         Ok(())
     }
 
     /// Removes what the last gate left, and records the repository's settings.
     pub fn ready(&mut self) -> Result<&Path> {
         let kept: Vec<String> = self.keep.iter().chain(self.prepared.iter().flatten()).cloned().collect();
-        if self.used && as_usual(|| self.with(|place| place.clean(&kept))).is_err() {
+        if self.used && as_usual(|| self.with(|private| private.clean(&kept))).is_err() {
             self.settle()?;
         }
-        if self.with(|place| place.hand_over_index()).is_err() {
+        if self.with(|private| private.hand_over_index()).is_err() {
             self.prepared = None;
             self.make()?;
             self.untouched = Snapshot::take(&self.path, &self.entries);
-            self.with(|place| place.hand_over_index())?;
+            self.with(|private| private.hand_over_index())?;
         }
         self.settings = Settings::of(&self.ctx.repo)?;
         self.used = true;
@@ -194,12 +194,12 @@ impl<'a> Place<'a> {
             self.untouched = Snapshot::take(&self.path, &self.entries);
             return Ok(Some(Disturbed::Settings(changed)));
         }
-        let found = match self.with(|place| if place.is_sound() { place.head().map(Some) } else { Ok(None) })
-        {
-            Err(_) | Ok(None) => Some(Disturbed::Gone),
-            Ok(Some(head)) if &head != self.commit => Some(Disturbed::HeadMoved(head)),
-            Ok(Some(_)) => return self.changed(),
-        };
+        let found =
+            match self.with(|private| if private.is_sound() { private.head().map(Some) } else { Ok(None) }) {
+                Err(_) | Ok(None) => Some(Disturbed::Gone),
+                Ok(Some(head)) if &head != self.commit => Some(Disturbed::HeadMoved(head)),
+                Ok(Some(_)) => return self.changed(),
+            };
         self.settle()?;
         Ok(found)
     }
@@ -231,15 +231,15 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for GateWorktree<'_> {
     /// What a gate leaves takes disk space until the next one runs, which may be long.
     fn drop(&mut self) {
         if self.used
-            && self.with(|place| place.clean(self.keep)).is_err()
+            && self.with(|private| private.clean(self.keep)).is_err()
             && let Ok(_one_at_a_time) = self.ctx.machine.lock_worktrees()
         {
             // Git cannot delete it, or the worktree is gone; the next gates make it again.
-            let _ = self.with(|place| place.remove());
+            let _ = self.with(|private| private.remove());
         }
     }
 }

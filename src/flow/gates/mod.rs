@@ -1,7 +1,7 @@
 //! Runs the gates on a tree: in a private worktree of exactly that commit, never in a person's or agent's checkout.
 //!
 //! 1. An earlier pass of the same command on the same tree in the same environment is reused (`reuse`).
-//! 2. Otherwise a private worktree is moved to the commit (`place`), and the gate's command runs there without any
+//! 2. Otherwise a private worktree is moved to the commit (`gate_worktree`), and the gate's command runs there without any
 //!    identity (`ask`, and `flow::shell` for the process itself).
 //!    An agent's sandbox may not allow that: then the agent's runner runs the gate (`by_runner`).
 //! 3. All results are written to a file for people and scripts (`record`).
@@ -11,7 +11,7 @@ mod ask;
 mod attention;
 pub mod by_runner;
 pub mod environment;
-mod place;
+mod gate_worktree;
 pub mod record;
 mod reuse;
 mod seen;

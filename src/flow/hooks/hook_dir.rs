@@ -5,7 +5,7 @@ use crate::flow::prelude::*;
 
 /// Git's hook directory and its owner.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct HookDir {
     pub dir: PathBuf,
     pub manager: Option<Manager>,
     /// Whether every worktree uses this directory.
@@ -24,11 +24,11 @@ pub struct Manager {
 }
 
 /// The hook directory as seen from the main checkout.
-pub fn find(ctx: &Context) -> Result<Place> {
+pub fn find(ctx: &Context) -> Result<HookDir> {
     let dir = seen_from(ctx.root())?;
     let manager = manager(&dir, ctx.root(), &ctx.repo.common_dir);
     let relative = ctx.query()?.setting("core.hookspath").is_some_and(|path| !path.starts_with(['/', '~']));
-    Ok(Place { dir, manager, is_shared: !relative })
+    Ok(HookDir { dir, manager, is_shared: !relative })
 }
 
 /// The hook directory as seen from a checkout: a relative `core.hooksPath` is different in each.

@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 
 use super::Hook;
-use super::place::{self, Manager, Place};
+use super::hook_dir::{self, HookDir, Manager};
 use super::script::{self, ALIASES, Facts, KEPT, Then};
 use crate::flow::prelude::*;
 use crate::store::files;
@@ -28,10 +28,10 @@ pub struct Installed {
 pub fn install(ctx: &Context, program: &Path, beside: bool) -> Result<Installed> {
     human(ctx, "install hooks")?;
     let board = ctx.read(&Needs::Nothing)?.board;
-    let place = place::find(ctx)?;
+    let hook_dir = hook_dir::find(ctx)?;
     let wanted = format!("hooks were asked for on {}; `liza hooks uninstall` removes them\n", ctx.now.wall);
     ctx.machine.want_hooks(&wanted)?;
-    let hooks: Vec<Hook> = match &place.manager {
+    let hooks: Vec<Hook> = match &hook_dir.manager {
         None => Hook::ALL.to_vec(),
         Some(manager) if beside => manager.leaves.clone(),
         Some(_) => Vec::new(),
@@ -39,11 +39,11 @@ pub fn install(ctx: &Context, program: &Path, beside: bool) -> Result<Installed>
     let program = program.to_string_lossy();
     let facts = Facts { program: &program, integration_branch: &board.config().integration_branch };
     if !hooks.is_empty() {
-        fs::create_dir_all(&place.dir).map_err(|error| Failure::io("make", &place.dir, &error))?;
+        fs::create_dir_all(&hook_dir.dir).map_err(|error| Failure::io("make", &hook_dir.dir, &error))?;
     }
-    let done = hooks.into_iter().map(|hook| put(&place, hook, &facts)).collect::<Result<_, _>>()?;
+    let done = hooks.into_iter().map(|hook| put(&hook_dir, hook, &facts)).collect::<Result<_, _>>()?;
     super::super::git_settings::accept_hooks(ctx)?;
-    Ok(Installed { done, manager: place.manager })
+    Ok(Installed { done, manager: hook_dir.manager })
 }
 
 fn human(ctx: &Context, verb: &str) -> Result<()> {
@@ -53,8 +53,8 @@ fn human(ctx: &Context, verb: &str) -> Result<()> {
     Err(failure!(Code::HumanOnly, "only a person may {verb}").hint("`liza hooks status` only looks"))
 }
 
-fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done> {
-    let path = place.dir.join(hook.name());
+fn put(hook_dir: &HookDir, hook: Hook, facts: &Facts) -> Result<Done> {
+    let path = hook_dir.dir.join(hook.name());
     let done = |what: &str| Ok(Done { hook, path: path.clone(), what: what.to_owned() });
     let found = match fs::symlink_metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -157,7 +157,7 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<()> {
 pub fn uninstall(ctx: &Context) -> Result<Vec<Done>> {
     human(ctx, "remove hooks")?;
     let mut dirs = vec![ctx.repo.common_dir.join("hooks")];
-    let looked_at = place::find(ctx)?.dir;
+    let looked_at = hook_dir::find(ctx)?.dir;
     if !dirs.contains(&looked_at) {
         dirs.push(looked_at);
     }

@@ -1,6 +1,6 @@
 //! Whether the hooks run: git is made to run them, nothing is guessed.
 
-use super::place::{self, Place};
+use super::hook_dir::{self, HookDir};
 use super::{Hook, PROBE, script};
 use crate::flow::prelude::*;
 
@@ -29,18 +29,21 @@ pub struct HooksStatus {
 }
 
 pub fn status(ctx: &Context) -> Result<HooksStatus> {
-    let place = place::find(ctx)?;
+    let hook_dir = hook_dir::find(ctx)?;
     let checkouts = checkouts(ctx);
     let hooks: Vec<HookStatus> =
-        Hook::ALL.into_iter().map(|hook| everywhere(ctx, &place, &checkouts, hook)).collect();
+        Hook::ALL.into_iter().map(|hook| everywhere(ctx, &hook_dir, &checkouts, hook)).collect();
     let active = hooks.iter().all(|hook| hook.active);
     Ok(HooksStatus {
         active,
         wanted: ctx.machine.wants_hooks(),
-        directory: place.dir.clone(),
-        manager: place.manager.as_ref().map(|manager| manager.name),
+        directory: hook_dir.dir.clone(),
+        manager: hook_dir.manager.as_ref().map(|manager| manager.name),
         hooks,
-        lines: place.manager.filter(|_| !active).map(|manager| format!("{}\n{}", manager.why, manager.lines)),
+        lines: hook_dir
+            .manager
+            .filter(|_| !active)
+            .map(|manager| format!("{}\n{}", manager.why, manager.lines)),
     })
 }
 
@@ -59,10 +62,10 @@ fn checkouts(ctx: &Context) -> Vec<PathBuf> {
 }
 
 /// Active if it runs in every checkout.
-fn everywhere(ctx: &Context, place: &Place, checkouts: &[PathBuf], hook: Hook) -> HookStatus {
+fn everywhere(ctx: &Context, hook_dir: &HookDir, checkouts: &[PathBuf], hook: Hook) -> HookStatus {
     let mut first = None;
     for checkout in checkouts {
-        let found = probe(ctx, place, checkout, hook);
+        let found = probe(ctx, hook_dir, checkout, hook);
         if !found.active {
             return found;
         }
@@ -70,7 +73,7 @@ fn everywhere(ctx: &Context, place: &Place, checkouts: &[PathBuf], hook: Hook) -
     }
     match first {
         // Future worktrees will have only committed files.
-        Some(found) if !place.is_shared && !committed(ctx, &found.path) => HookStatus {
+        Some(found) if !hook_dir.is_shared && !committed(ctx, &found.path) => HookStatus {
             active: false,
             detail:
                 "core.hooksPath is relative and this file is not committed: tasks' worktrees will not have it"
@@ -78,7 +81,9 @@ fn everywhere(ctx: &Context, place: &Place, checkouts: &[PathBuf], hook: Hook) -
             ..found
         },
         Some(found) => found,
-        None => HookStatus { hook, active: false, path: place.dir.clone(), detail: "no checkout".to_owned() },
+        None => {
+            HookStatus { hook, active: false, path: hook_dir.dir.clone(), detail: "no checkout".to_owned() }
+        }
     }
 }
 
@@ -88,8 +93,8 @@ fn committed(ctx: &Context, path: &Path) -> bool {
 }
 
 /// Runs the hook as git would, in a way that makes it only print its name.
-fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatus {
-    let dir = place::seen_from(checkout).unwrap_or_else(|_| place.dir.clone());
+fn probe(ctx: &Context, hook_dir: &HookDir, checkout: &Path, hook: Hook) -> HookStatus {
+    let dir = hook_dir::seen_from(checkout).unwrap_or_else(|_| hook_dir.dir.clone());
     let path = dir.join(hook.name());
     let status = |active: bool, detail: &str| HookStatus {
         hook,
@@ -104,7 +109,7 @@ fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatu
     let text = host::read_plain(&path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     if !asks(&text, hook) && !script::has_block(&text) {
-        return match configured(ctx, place, hook) {
+        return match configured(ctx, hook_dir, hook) {
             // The manager runs everything it has, and some of it changes files.
             Some(file) => {
                 status(true, &format!("{file} asks liza (not fired: that would run everything else, too)"))
@@ -144,9 +149,9 @@ fn asks(text: &str, hook: Hook) -> bool {
 }
 
 /// The manager's configuration file that calls liza for this hook.
-fn configured(ctx: &Context, place: &Place, hook: Hook) -> Option<String> {
+fn configured(ctx: &Context, hook_dir: &HookDir, hook: Hook) -> Option<String> {
     let own = format!(".husky/{}", hook.name());
-    let files: &[&str] = match place.manager.as_ref()?.name {
+    let files: &[&str] = match hook_dir.manager.as_ref()?.name {
         "lefthook" => {
             &["lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", "lefthook-local.yml"]
         }

@@ -13,7 +13,7 @@ use crate::wire::to_json_line;
 pub use acts::{Word, ask, order};
 pub use answers::{let_go_on, waiting};
 pub use picture::{Explained, Seen, explain, looked_at, picture};
-pub use sight::{InWorktree, OnBoard, Place, Subject, in_worktree, on_board};
+pub use sight::{InWorktree, OnBoard, Subject, WorkArea, in_worktree, on_board};
 
 /// More than a thousand snapshots of an agent with long names.
 const LARGEST_RING: usize = 2 * 1024 * 1024;

@@ -313,12 +313,12 @@ pub fn strange_refs(ctx: &Context, known: &KnownOwners) -> Result<Vec<String>, F
 /// The same for worktrees. An incomplete record is left by a crash and does not count; one without liza's mark
 /// belongs to a worktree of the user's.
 pub fn strange_worktrees(ctx: &Context, known: &KnownOwners) -> Result<Vec<String>, Failure> {
-    let places = ownership::places(ctx)?;
-    let strange = places.into_iter().filter(|place| {
-        let half_made = place.record.as_ref().is_some_and(crate::git::Checkout::is_half_made);
-        !half_made && !place.is_unmarked() && !known.knows_worktree(&place.name)
+    let entries = ownership::worktree_entries(ctx)?;
+    let strange = entries.into_iter().filter(|entry| {
+        let half_made = entry.record.as_ref().is_some_and(crate::git::Checkout::is_half_made);
+        !half_made && !entry.is_unmarked() && !known.knows_worktree(&entry.name)
     });
-    Ok(strange.map(|place| format!(".worktrees/{}", place.name.display())).collect())
+    Ok(strange.map(|entry| format!(".worktrees/{}", entry.name.display())).collect())
 }
 
 fn none_strange(strange: Result<Vec<String>, Failure>, what: &str) -> Result<String> {
