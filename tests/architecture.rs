@@ -487,7 +487,7 @@ const MAKE_FILES: [&str; 23] = [
     "src/flow/prepared.rs",
     "src/flow/uninstall.rs",
     "src/supervise/output.rs",
-    "src/supervise/team/flight.rs",
+    "src/supervise/team/runner_process.rs",
 ];
 
 #[test]

@@ -6,7 +6,7 @@ use crate::cli::paint::Tone;
 use crate::cli::prelude::*;
 use crate::cli::times::for_people;
 use crate::policy::overseer::Question;
-use crate::supervise::team::{Row, Stage};
+use crate::supervise::team::{Row, RunDisplay};
 use crate::supervise::{Event, Kind};
 use crate::text::{display_width, fitted, shown, wrapped};
 
@@ -41,7 +41,7 @@ impl Live {
     }
 }
 
-impl Stage for Live {
+impl RunDisplay for Live {
     fn event(&self, event: &Event) {
         if self.ui.json {
             self.ui.stream(&to_json_line(event));
@@ -62,7 +62,7 @@ impl Stage for Live {
         self.on_terminal()
     }
 
-    fn picture(&self, rows: &[Row], board: &Board) {
+    fn redraw(&self, rows: &[Row], board: &Board) {
         if !self.on_terminal() {
             return;
         }

@@ -218,7 +218,7 @@ pub fn escalate(ctx: &Context, text: &str) -> Result<PathBuf> {
 }
 
 /// Sends the planner a message with the same text that a person gets.
-pub fn tell_planner(ctx: &Context, alert: &alerts::Alert) -> Result<()> {
+pub fn notify_planner(ctx: &Context, alert: &alerts::Alert) -> Result<()> {
     let subject = format!("{} {}", alert.kind.as_str(), alert.subject);
     let body = format!("{}\n{}", alert.text, alert.hint);
     let message = Draft::new(Recipient::Role(Role::planner()), MessageKind::Escalate, subject, body);

@@ -1,4 +1,4 @@
-//! What would be started, without starting or claiming anything.
+//! Shows the command that a runner would start, without starting or claiming anything.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::board::Actor;
 use crate::flow::spend::holding;
 use crate::flow::{agents, claim};
 
-/// What a runner sets for its agent.
+/// Variables that a runner sets for its agent.
 const OWN_VARIABLES: [&str; 9] = [
     "LIZA_AGENT_ID",
     "LIZA_AGENT_TOKEN_FILE",
@@ -73,9 +73,9 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
         "prompt_parts": sizes.iter().map(|(name, bytes)| json!({ "part": name, "bytes": bytes })).collect::<Vec<_>>(),
         "prompt": prompt_text,
     });
-    let found = if installed.is_some() { "" } else { " (its command is not found on this machine)" };
+    let found = if installed.is_some() { "" } else { " (its command is not installed)" };
     let mut text = format!("{role}, played by {}{found}\n", chosen.name);
-    // The prompt itself stands below.
+    // The prompt follows below.
     let is_prompt = |word: &&String| !prompt_text.is_empty() && word.contains(prompt_text.trim());
     let shown = |word: &String| if is_prompt(&word) { "PROMPT".to_owned() } else { word.clone() };
     let words = std::iter::once(&start.program).chain(&start.args).map(shown);
@@ -91,12 +91,12 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
         let most = config.worktrees.setup_timeout;
         let run = config.worktrees.setup.iter().map(|command| format!("run `{command}` (at most {most} s)"));
         let steps: Vec<String> = copied.chain(run).collect();
-        text.push_str(&format!("its worktree is prepared: {}\n", steps.join("; ")));
+        text.push_str(&format!("worktree setup: {}\n", steps.join("; ")));
     }
-    let next = work.as_deref().unwrap_or("there is nothing to do for it now");
+    let next = work.as_deref().unwrap_or("no work for this agent now");
     text.push_str(&format!("next: {next}\n"));
     if !missing.is_empty() {
-        text.push_str(&format!("it would not be started; missing: {}\n", missing.join("; ")));
+        text.push_str(&format!("the agent would not be started; missing: {}\n", missing.join("; ")));
     }
     if !sizes.is_empty() {
         text.push_str(&format!("prompt: {} bytes\n", prompt_text.len()));
@@ -119,14 +119,14 @@ fn work_words(assignment: &Assignment) -> String {
     }
 }
 
-/// Who would be started, on what, and where.
+/// The agent that would be started, its work and its worktree.
 struct Foreseen {
     agent: AgentId,
     assignment: Option<Assignment>,
     place: PathBuf,
 }
 
-/// What an agent of this role would be given now: asked as that agent, on the board as it will be when it is registered.
+/// The next work for an agent of this role, computed on a copy of the board where the agent is registered.
 fn what_next(ctx: &Context, options: &Options) -> Result<Foreseen, Failure> {
     let (role, only) = (&options.role, options.task.as_ref());
     let written = ctx.project_config()?.spend;
@@ -163,7 +163,7 @@ fn what_next(ctx: &Context, options: &Options) -> Result<Foreseen, Failure> {
     Ok(Foreseen { agent, assignment, place })
 }
 
-/// Where git will keep what belongs to this worktree, if it is not there yet.
+/// Git's directory for this worktree, also if the worktree does not exist yet.
 fn git_dir_of(ctx: &Context, place: &Path) -> PathBuf {
     if place.join(".git").exists() {
         return leftovers::git_dir(ctx, place);

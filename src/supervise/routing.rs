@@ -1,4 +1,4 @@
-//! Where a goal goes: one session of the planner's command estimates it, and answers with exactly one JSON value (`route/1`).
+//! Routes a goal: one session of the planner's command estimates it and answers with exactly one JSON value (`route/1`).
 
 use super::prelude::*;
 use super::runner::{check_program, choose};
@@ -9,22 +9,22 @@ use crate::provider::secrets;
 use crate::text::{clipped, fence, shown_line};
 use crate::wire::route::{ROUTE_SCHEMA, read_route};
 
-/// Longer than this, an estimate costs more than it saves.
+/// The time limit of the estimate; a longer one costs more than it saves.
 const MOST_SECONDS: u64 = 120;
 
-/// What came of asking.
+/// The outcome of the estimate.
 pub enum Estimated {
     Known(Estimate),
-    /// There is none, and this is why.
+    /// No estimate; the text has the reason.
     Unknown(String),
     Interrupted,
 }
 
-/// Asks the planner's command once. Whatever goes wrong, there is no estimate, and work goes on without it.
+/// Asks the planner's command once. After any failure the work goes on without an estimate.
 pub fn estimate(ctx: &Context, provider: Option<&str>, what: &str) -> Estimated {
     match ask(ctx, provider, what) {
         Ok(estimated) => estimated,
-        Err(failure) => Estimated::Unknown(format!("no estimate could be had: {}", failure.message)),
+        Err(failure) => Estimated::Unknown(format!("could not get an estimate: {}", failure.message)),
     }
 }
 
@@ -73,7 +73,7 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     for (name, value) in &started.env {
         set(name, value.into());
     }
-    // It may look at the board with the same liza, and change nothing.
+    // The session may read the board with the same liza program, but not change it.
     if let Some(dir) = this_program().parent() {
         let paths = std::env::var_os("PATH").unwrap_or_default();
         let all = std::iter::once(dir.to_owned()).chain(std::env::split_paths(&paths));
@@ -96,7 +96,7 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
         env,
         secrets: &hidden,
         wall_seconds,
-        must_end: &|| interruption::signal().map(|_| "a signal came"),
+        must_end: &|| interruption::signal().map(|_| "interrupted by a signal"),
     };
     let said = call.make();
     drop(ears);
@@ -108,7 +108,7 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     let ledger = super::ledger::Ledger::new(None, SessionKind::Plan, None);
     let booked = ledger.book(&usage, took, |record| Ok(ctx.commit_as_liza(record).map(|_| ())?));
     if let Err(failure) = booked {
-        ctx.narrate(format!("what the estimate cost is not on the board: {}", failure.message));
+        ctx.narrate(format!("could not record the cost of the estimate: {}", failure.message));
     }
     if stopped.is_some() {
         return Ok(Estimated::Interrupted);

@@ -35,7 +35,7 @@ pub enum Outcome {
 }
 
 pub(super) enum Wake {
-    Said(Box<Event>),
+    Event(Box<Event>),
     Answered(ChildAnswer<RunEnd>),
     Ended,
     Signal(i32),
@@ -171,7 +171,7 @@ impl Drop for Run {
 fn listen(pipe: impl std::io::Read, tx: &Sender<Wake>) {
     for line in BufReader::new(pipe).lines().map_while(Result::ok) {
         let wake = match serde_json::from_str::<Event>(&line) {
-            Ok(event) => Wake::Said(Box::new(event)),
+            Ok(event) => Wake::Event(Box::new(event)),
             Err(_) => Wake::Answered(serde_json::from_str(&line).unwrap_or_default()),
         };
         if tx.send(wake).is_err() {
@@ -215,7 +215,7 @@ impl Director<'_> {
         let patience = PATIENCE + Duration::from_secs_f64(self.stage.cast.speed.unwrap_or_default() * 10.0);
         loop {
             match rx.recv_timeout(LOOK) {
-                Ok(Wake::Said(event)) => {
+                Ok(Wake::Event(event)) => {
                     last = Instant::now();
                     self.handle_event(*event)?;
                 }

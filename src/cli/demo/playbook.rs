@@ -72,7 +72,7 @@ impl Playing<'_> {
         let patience = PATIENCE + Duration::from_secs_f64(self.stage.cast.speed.unwrap_or_default() * 10.0);
         let ended = loop {
             match rx.recv_timeout(Duration::from_secs(1)) {
-                Ok(Wake::Said(event)) => {
+                Ok(Wake::Event(event)) => {
                     last = Instant::now();
                     narrate_event(self.stage, &event);
                     let (kind, task) = (event.event, event.task.clone().unwrap_or_default());
