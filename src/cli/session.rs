@@ -135,7 +135,7 @@ impl Invocation {
         let outcome = run(&mut session);
         crate::flow::summary::after_command(&session.ctx);
         if session.ctx.crowded.get() {
-            crate::flow::archive::thin_out(&session.ctx);
+            crate::flow::archive::archive_if_crowded(&session.ctx);
         }
         let outcome = match outcome {
             Ok(mut answer) => {

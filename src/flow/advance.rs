@@ -4,7 +4,7 @@ use super::branches::{failed_move, no_private_paths, no_unnamed_repositories, no
 use super::gates::{Question, judge};
 use super::prelude::*;
 
-/// How often to start again because merges were faster.
+/// How often to try again if a merge moves integration first.
 const TRIES: usize = 20;
 
 /// Brings a commit that liza did not make into integration: fast-forward if possible, else merged.
@@ -75,7 +75,7 @@ fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId> {
 
 /// Whether more than one commit would enter the first-parent history at once while only the last of them is gated.
 fn gated_in_between(ctx: &Context, old: &CommitId, commit: &CommitId) -> Result<bool> {
-    // Moved back to where liza left it: every step was gated when it was made.
+    // Moved back to the commit that liza recorded: each step passed its gates before.
     if ctx.read(&Needs::Nothing)?.board.rest.integration.head.as_ref() == Some(commit) {
         return Ok(false);
     }
@@ -110,7 +110,7 @@ fn joined(
     commit_by(ctx, &who, tree, &[old.clone(), commit.clone()], &message)
 }
 
-/// The gate report on the new commit. If integration is already there, it is integration that is red.
+/// The gate report on the new commit. If integration is at that commit already, a red gate blocks integration itself.
 fn judged(ctx: &Context, step: &RefMove) -> Result<GateReport> {
     let report = judge(ctx, &Question::new(Moment::Advance, &step.new))?;
     if step.old.as_ref() == Some(&step.new) && report.lacking().is_some_and(|(_, why)| why == Lacking::Failed)

@@ -8,7 +8,7 @@ use crate::store::Committed;
 pub const KEEP_DAYS: u64 = 14;
 /// With more finished tasks than this on the board, liza archives the oldest automatically.
 const CROWDED: usize = 200;
-/// How many stay then, so that the next finished task does not start it again.
+/// How many finished tasks stay then, so that the next one does not start the archiving again.
 const STAY: usize = 100;
 /// Most tasks removed in one commit.
 const AT_ONCE: usize = 2_000;
@@ -51,7 +51,7 @@ pub fn ended_before(task: &Task, days: u64, now: Wall) -> bool {
 }
 
 pub fn archive(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report> {
-    // Another process may archive the same tasks at the same moment; then there is less to do.
+    // Another process may archive the same tasks at the same moment.
     for _ in 0..5 {
         match archive_once(ctx, which, dry_run) {
             Err(failure) if failure.details.contains_key("archived") => {}
@@ -161,8 +161,8 @@ pub fn is_crowded(board: &Board) -> bool {
 
 /// Archives the oldest finished tasks of a crowded board. The caller's command is already done, so a failure here is
 /// only reported.
-pub fn thin_out(ctx: &Context) {
-    match oldest_leave(ctx) {
+pub fn archive_if_crowded(ctx: &Context) {
+    match archive_oldest(ctx) {
         Ok(0) => {}
         Ok(count) => ctx.narrate(format!(
             "{count} finished tasks were archived, because the board had more than {CROWDED}; `liza gc` collects what they left"
@@ -171,7 +171,7 @@ pub fn thin_out(ctx: &Context) {
     }
 }
 
-fn oldest_leave(ctx: &Context) -> Result<usize> {
+fn archive_oldest(ctx: &Context) -> Result<usize> {
     let snapshot = ctx.store.read(&finished_bodies(ctx)?)?;
     let board = &snapshot.board;
     if !is_crowded(board) {
@@ -194,7 +194,7 @@ fn oldest_leave(ctx: &Context) -> Result<usize> {
     write(ctx, board, &ids)?;
     match ctx.commit_as_liza(ArchiveTasks { tasks: ids.clone() }) {
         Ok(_) => Ok(ids.len()),
-        // Another process did it at the same moment.
+        // Another process archived them at the same moment.
         Err(StoreError::Refused(_)) => Ok(0),
         Err(error) => Err(error.into()),
     }

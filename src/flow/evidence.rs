@@ -8,7 +8,7 @@ use crate::git::{self, DirtyKind};
 /// A validation that makes more files than this should have them in `.gitignore`.
 const MOST_BYPRODUCTS: usize = 50;
 
-/// What is in a worktree.
+/// The state of a worktree.
 pub struct Collected {
     pub evidence: Evidence,
     /// Ignored files of the task, which are not submitted.
@@ -173,10 +173,9 @@ pub(super) fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result
     // An author who is left out could review their own work.
     if found.len() > MOST_AUTHORS {
         let count = found.len();
-        let what =
-            format!("the commits of this branch name {count} people; at most {MOST_AUTHORS} are taken");
+        let what = format!("the commits of this branch have {count} authors; the limit is {MOST_AUTHORS}");
         return Err(Failure::new(Code::Limit, what)
-            .hint("make fewer commits of it (`git rebase -i`), or submit it as several tasks"));
+            .hint("squash commits (`git rebase -i`), or submit the work as several tasks"));
     }
     Ok(found)
 }

@@ -56,7 +56,7 @@ impl Action {
     }
 }
 
-/// Bytes of one kind of thing, before and after.
+/// Bytes of one kind of data, before and after.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Size {
     pub before: u64,

@@ -1,4 +1,4 @@
-//! What is added to an agent's handoff: what git and the board record about the work.
+//! Adds facts from git and the board to an agent's handoff.
 
 use super::prelude::*;
 use crate::board::records::HandoffPackage;
@@ -13,7 +13,7 @@ const MESSAGES: usize = 20;
 pub fn filled(ctx: &Context, mut handoff: HandOff) -> HandOff {
     match package(ctx, &handoff.task) {
         Ok(package) => handoff.package = package,
-        Err(failure) => ctx.narrate(format!("the handoff does not say what git knows: {}", failure.message)),
+        Err(failure) => ctx.narrate(format!("the handoff lacks the facts from git: {}", failure.message)),
     }
     handoff
 }
@@ -42,7 +42,7 @@ fn package(ctx: &Context, id: &TaskId) -> Result<Option<HandoffPackage>> {
         package.commits = bounded(commits.iter().map(line), COMMITS, "commit");
         package.test_results = results(task, &head);
         if package.commits.is_empty() {
-            package.warnings.push("nothing is committed on the branch".to_owned());
+            package.warnings.push("the branch has no commit".to_owned());
         }
         if let Some(integration) = integration.filter(|integration| *integration != base) {
             let behind = query.ids_between(&base, &integration)?.len();
@@ -57,7 +57,7 @@ fn package(ctx: &Context, id: &TaskId) -> Result<Option<HandoffPackage>> {
         let open = uncommitted(&worktree, Filters::Skip, &attempt.not_work())?;
         if !open.is_empty() {
             let kept = format!("refs/liza/wip/{id}/{}", task.epoch);
-            package.warnings.push(format!("{} not committed; kept as {kept}", plural(open.len(), "file")));
+            package.warnings.push(format!("uncommitted: {}; kept as {kept}", plural(open.len(), "file")));
         }
     }
     let must_fix: Vec<&str> = body.blocking_issues().map(|issue| issue.id.as_str()).collect();
@@ -78,7 +78,7 @@ fn package(ctx: &Context, id: &TaskId) -> Result<Option<HandoffPackage>> {
     Ok(Some(package))
 }
 
-/// What liza itself saw of the tests, and whether that was on the present commit.
+/// Test results that liza itself saw, and whether they are about the present commit.
 fn results(task: &Task, head: &CommitId) -> Vec<String> {
     let body = task.body();
     let about = |commit: &CommitId| match commit == head {

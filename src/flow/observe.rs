@@ -126,7 +126,7 @@ impl Observer {
             Err(StoreError::Invalid { message, hint }) => {
                 return Ok(alerts::of_damage(&Problem { message, hint }, &outside, &ctx.now));
             }
-            // There was one when this examination began.
+            // The branch existed when this examination started.
             Err(StoreError::Missing(_)) => return Err(Unseen::Gone(gone(ctx))),
             other => other?,
         };
@@ -164,7 +164,7 @@ impl Observer {
 fn gone(ctx: &Context) -> Failure {
     let board = ctx.store.display();
     failure!(ErrorCode::BoardGone, "{board} is not the same board any more: it was moved or removed")
-        .hint("start it again where the board is; `liza status` says whether there is one")
+        .hint("start the watcher again in the board's repository; `liza status` shows whether a board exists")
 }
 
 /// When this machine came up, by the wall clock.
@@ -204,14 +204,14 @@ fn broken(board: &Board) -> Option<Problem> {
     let message = if more == 0 { first.to_string() } else { format!("{first} (and {more} more)") };
     Some(Problem {
         message,
-        hint: "`liza validate` lists what is wrong; `liza doctor` says what helps".to_owned(),
+        hint: "`liza validate` lists the faults; `liza doctor` shows the remedies".to_owned(),
     })
 }
 
 /// The file a person finds when a CHECKPOINT switch has waited too long.
 pub fn escalate(ctx: &Context, text: &str) -> Result<PathBuf> {
     Ok(ctx.store.escalate(&format!(
-        "{}\n{text}\nThe newest report in {} says what waits for a person. `liza resume` goes on, and takes this file away.\n",
+        "{}\n{text}\nThe newest report in {} lists what waits for a person. `liza resume` lets the team continue and removes this file.\n",
         ctx.now.wall,
         ctx.store.reports_shown()
     ))?)

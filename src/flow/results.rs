@@ -1,4 +1,4 @@
-//! Results of tasks that deliver JSON: handed in, read, accepted and sent back.
+//! Results of tasks that deliver JSON: submits, shows, accepts and rejects them.
 
 use super::prelude::*;
 use super::prepared::{is_prepared, prepared_for};
@@ -7,10 +7,10 @@ use crate::director::reading::{Shape, listed};
 use crate::director::{Expected, Problem, SliceResult, read_result};
 use crate::git::DirtyKind;
 
-/// So much of a refused result is kept.
+/// How much of a refused result is kept.
 const LONGEST_KEPT: usize = 4 * 1024 * 1024;
 
-/// The result that these bytes are, for this task.
+/// Parses the result of this task.
 pub fn read_for(task: &Task, bytes: &[u8]) -> std::result::Result<SliceResult, Vec<Problem>> {
     let scenario = super::dispatch::scenario_of(task);
     let expected = Expected {
@@ -22,9 +22,9 @@ pub fn read_for(task: &Task, bytes: &[u8]) -> std::result::Result<SliceResult, V
     read_result(bytes, &expected)
 }
 
-/// What is wrong with a result, as an answer to its author.
+/// The failure that lists a result's problems for its author.
 pub fn invalid(task: &TaskId, problems: &[Problem]) -> Failure {
-    let schema = "`liza schema worker-result-operator` (or -supervisor, -coder, review-result-auditor) shows what is expected";
+    let schema = "`liza schema worker-result-operator` (or -supervisor, -coder, review-result-auditor) shows the expected form";
     let first = problems.first().map(|problem| problem.field.clone()).unwrap_or_default();
     let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
     failure!(Code::Result, "the result of `{task}` is not valid: {}", listed(problems))
@@ -33,7 +33,7 @@ pub fn invalid(task: &TaskId, problems: &[Problem]) -> Failure {
         .detail("problems", all)
 }
 
-/// Hands in the result of a task; the caller must hold it. A result that is refused is kept beside the run.
+/// Submits the result of a task that the caller holds. A refused result is kept beside the run.
 pub fn submit(
     ctx: &Context,
     id: &TaskId,
@@ -80,14 +80,14 @@ pub fn submit(
         }
     };
     crash::point("result.committed");
-    // The board names the digest, and the bytes are there under it: a name that cannot be given now is no loss.
+    // The board has the digest, and a file with that name exists: the second name is only for people.
     if let Err(error) = ctx.store.publish_result(id, done.epoch, &done.digest) {
         ctx.narrate(format!("the result of {id} keeps its temporary name: {error}"));
     }
     Ok((done, revision))
 }
 
-/// What was refused stays beside the run, for people.
+/// Keeps a refused result beside the run, for people.
 pub fn keep_refused(ctx: &Context, task: &Task, bytes: &[u8]) {
     let dir = ctx.machine.round(&task.id, task.epoch, task.iteration);
     let kept = (1..100).map(|number| dir.join(format!("refused-result-{number}.txt")));
@@ -98,10 +98,10 @@ pub fn keep_refused(ctx: &Context, task: &Task, bytes: &[u8]) {
     }
 }
 
-/// What stands in the worktree of a task that changes no file.
+/// The state of the worktree of a task that may change no file.
 fn unchanged(ctx: &Context, board: &Board, task: &Task) -> Result<Unchanged> {
     if task.body().attempts.is_empty() {
-        // The rule itself says that no agent has claimed it.
+        // The rule refuses an unclaimed task.
         let head = integration_head(ctx, board)?;
         return Ok(Unchanged { head, changed: Vec::new(), untracked: Vec::new() });
     }
@@ -114,7 +114,7 @@ fn unchanged(ctx: &Context, board: &Board, task: &Task) -> Result<Unchanged> {
         }
         if found.kind == DirtyKind::Untracked { untracked.push(found.path) } else { changed.push(found.path) }
     }
-    // What an attempt before this one left there was there when it was handed out.
+    // Files that an earlier attempt left were there at the claim.
     if !changed.is_empty() {
         let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
         if handed_out == Some(&super::attempt::handout(&path, prepared)?) {
@@ -124,7 +124,7 @@ fn unchanged(ctx: &Context, board: &Board, task: &Task) -> Result<Unchanged> {
     Ok(Unchanged { head: content::head(&path)?, changed, untracked })
 }
 
-/// A result as it stands on disk.
+/// A result on disk.
 pub struct Shown {
     pub task: Task,
     pub result: TaskResult,
@@ -151,7 +151,7 @@ pub fn show(ctx: &Context, id: &TaskId) -> Result<Shown> {
             task.status,
             task.kind.as_str()
         )
-        .hint(format!("`liza task show {id}` shows where it stands")));
+        .hint(format!("`liza task show {id}` shows its state")));
     };
     let bytes = ctx.store.result_bytes(id, &result).ok_or_else(|| {
         failure!(
@@ -164,7 +164,7 @@ pub fn show(ctx: &Context, id: &TaskId) -> Result<Shown> {
     Ok(Shown { task: task.clone(), result, bytes, revision: snapshot.board.revision })
 }
 
-/// The acceptance of this result. A plan brings its tasks in the same commit.
+/// The acceptance of this result. Accepting a plan adds its tasks in the same commit.
 pub fn accepting(shown: &Shown) -> Result<AcceptResult> {
     let id = &shown.task.id;
     read_for(&shown.task, &shown.bytes).map_err(|problems| invalid(id, &problems))?;
@@ -177,7 +177,7 @@ pub fn accepting(shown: &Shown) -> Result<AcceptResult> {
     })
 }
 
-/// Sends a result back to its author.
+/// Rejects a result.
 pub fn reject(
     ctx: &Context,
     id: &TaskId,

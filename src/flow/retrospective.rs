@@ -163,7 +163,7 @@ fn questions(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     let verdicts = &metrics.verdicts;
     if verdicts.rejections > 0 {
         rows.push(format!(
-            "{} of {} verdicts were rejections: what would have shown the same before the review?",
+            "{} of {} verdicts were rejections: which gate or test would have found the same before the review?",
             verdicts.rejections, verdicts.total
         ));
     }
@@ -172,7 +172,7 @@ fn questions(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     if waited > metrics.seconds.work.total.saturating_add(metrics.seconds.review.total) {
         let waited = took(waited);
         rows.push(format!(
-            "Work waited longer ({waited}) than agents worked on it: who or what was missing?"
+            "Tasks waited longer ({waited}) than agents worked on them: which agents, people or answers were missing?"
         ));
     }
     let open = metrics.tasks.in_progress + metrics.tasks.blocked + metrics.tasks.waiting;
@@ -184,7 +184,7 @@ fn questions(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     }
     let wasted = metrics.spent.rejected_rounds.tokens.saturating_add(metrics.spent.abandoned.tokens);
     if wasted > metrics.spent.merged.tokens {
-        rows.push(format!("More tokens went into work that was sent back or given up ({wasted}) than into what was merged: why?"));
+        rows.push(format!("Rejected and abandoned work used more tokens ({wasted}) than merged work: why?"));
     }
     section(text, "Questions for people", rows);
 }

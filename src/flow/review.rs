@@ -26,7 +26,7 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Review, u64)> {
         .task(task)
         .and_then(|task| task.review_commit.clone())
         .or_else(|| started.outcome.review_commit.clone())
-        // A merge slice that changed nothing: what it says is about integration as it stands.
+        // A merge slice without changes: the review is about the present integration.
         .or_else(|| {
             let on_result = started.board.task(task).is_some_and(|task| task.stands_on_result());
             integration_head(ctx, &started.board).ok().filter(|_| on_result)
@@ -208,7 +208,7 @@ fn shows_the_commit(ctx: &Context, board: &Board, task: &TaskId, commit: &Commit
 
 /// Whether a permitted rejection leaves only minor issues for the second time.
 fn is_taste(ctx: &Context, board: &Board, reject: &Reject) -> Result<bool> {
-    ctx.asked(board, |call| reject.check(board, call).is_ok() && reject.is_taste(board, call))
+    ctx.with_call(board, |call| reject.check(board, call).is_ok() && reject.is_taste(board, call))
 }
 
 /// Runs every gate that an approval needs on the commit under review, and records the results on the board.

@@ -96,7 +96,7 @@ pub(super) fn change(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
     read_config(edited.as_bytes()).map_err(|failure| {
         let why = failure.message.strip_prefix("liza.yaml: ").unwrap_or(&failure.message).to_owned();
         failure!(ErrorCode::UsageConfig, "`{key}` cannot be {}: {why}", yaml_edit::flow(&value))
-            .hint("nothing was changed; `liza config reference` says what fits")
+            .hint("nothing was changed; `liza config reference` lists valid values")
     })?;
     write(ctx, &text, &edited)?;
     Ok(Changed { key: key.to_owned(), before, value: target, accepted: Vec::new() })
@@ -117,8 +117,11 @@ pub(super) fn write(ctx: &Context, before: &str, after: &str) -> Result<()> {
     let path = ctx.root().join("liza.yaml");
     let meta = fs::symlink_metadata(&path);
     if meta.as_ref().is_ok_and(|meta| !meta.is_file()) {
-        return Err(failure!(ErrorCode::UsageConfig, "liza.yaml is a link or no file, so it is not written")
-            .hint("change what it leads to with an editor"));
+        return Err(failure!(
+            ErrorCode::UsageConfig,
+            "liza.yaml is a link or not a regular file, so liza does not write it"
+        )
+        .hint("edit the target of the link yourself"));
     }
     let now = match read_whole(&path, LARGEST_CONFIG as u64) {
         Ok((bytes, _)) => bytes,

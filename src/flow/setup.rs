@@ -93,7 +93,7 @@ impl Plan {
 
     fn file(&self, ways: &[&Way]) -> String {
         let mut text = String::from(
-            "# How liza works on this repository: yours to edit. Read by liza from the main checkout only.\n\
+            "# Settings of liza for this repository; edit them as you like. liza reads this file from the main checkout only.\n\
              # `liza config reference` lists every setting, `liza config set KEY VALUE` changes one.\nversion: 1\n\n",
         );
         let installed = list_words(&self.installed);
@@ -116,7 +116,7 @@ impl Plan {
         );
         if ways.iter().all(|way| way.gates.is_empty()) {
             text.push_str(
-                "# No gate: nothing tests what agents make. `liza config set gates.test.command \"COMMAND\"` adds one.\ngates: []\n",
+                "# No gate: liza runs no test on the agents' work. `liza config set gates.test.command \"COMMAND\"` adds one.\ngates: []\n",
             );
             return text;
         }

@@ -1,4 +1,4 @@
-//! What work may cost now: by liza.yaml, and by a running run with a cap.
+//! The spend caps that apply now: of liza.yaml, and of a running `liza run` with a cap.
 
 use super::prelude::*;
 use crate::board::caps::{Cap, CapUse, Caps};

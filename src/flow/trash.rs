@@ -1,4 +1,4 @@
-//! Restores something from the trash.
+//! Restores an entry of the trash.
 
 use super::prelude::*;
 use crate::git::WorktreeError;
@@ -11,7 +11,7 @@ pub fn restore(ctx: &Context, name: &str) -> Result<PathBuf> {
     let removed =
         ctx.machine.removed()?.into_iter().find(|removed| removed.name == name).ok_or_else(|| {
             failure!(Code::UnknownRecord, "there is no `{name}` in the trash")
-                .hint("`liza trash list` shows what there is")
+                .hint("`liza trash list` lists the entries")
         })?;
     let Some(origin) = removed.origin.clone() else {
         return Err(files_are(&removed, "its original path is unknown"));
@@ -27,7 +27,7 @@ pub fn restore(ctx: &Context, name: &str) -> Result<PathBuf> {
             }
             ctx.machine.take_out_of_trash(&removed, ctx.root(), &origin)?;
         }
-        Kind::Files => return Err(files_are(&removed, "nothing in it can be put back as it was")),
+        Kind::Files => return Err(files_are(&removed, "liza cannot restore its content")),
     }
     Ok(origin)
 }
@@ -46,7 +46,7 @@ fn taken(removed: &Removed, origin: &Path) -> Failure {
 }
 
 fn files_are(removed: &Removed, why: &str) -> Failure {
-    stays(removed, failure!(ErrorCode::RefusedNotRestorable, "`{}` cannot be put back: {why}", removed.name))
+    stays(removed, failure!(ErrorCode::RefusedNotRestorable, "cannot restore `{}`: {why}", removed.name))
 }
 
 fn stays(removed: &Removed, failure: Failure) -> Failure {

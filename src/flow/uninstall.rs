@@ -2,12 +2,12 @@
 //! which a person keeps or deletes.
 //!
 //! In this order, each step harmless to repeat, the board last, so that the same command finishes after a crash anywhere:
-//!  1  no agent is at work, and PAUSE keeps it so;
-//!  2  hooks;
-//!  3  worktrees: what is uncommitted is saved under refs, then they go to the trash inside `.liza`;
-//!  4  the excludes;
-//!  5  the tokens;
-//!  6  `.liza` gets its new name, under the board's lock. Branches and refs stay.
+//!  1  refuse while an agent works, then set PAUSE;
+//!  2  remove the hooks;
+//!  3  save uncommitted work under refs, and move the worktrees to the trash inside `.liza`;
+//!  4  remove the lines in git's exclude file;
+//!  5  delete the tokens;
+//!  6  rename `.liza`, under the board's lock. Branches and refs stay.
 
 use super::init::{EXCLUDES, excluded};
 use super::prelude::*;
@@ -131,7 +131,7 @@ fn refuse_while_in_use(ctx: &Context, board: &Board) -> Result<()> {
         return Ok(());
     }
     Err(failure!(ErrorCode::RefusedInUse, "the board is in use: {}", busy.join("; "))
-        .hint("stop them, then `liza agent retire` each, which ends its leases")
+        .hint("stop the agents, then run `liza agent retire ID` for each, which ends its leases")
         .detail("busy", busy))
 }
 

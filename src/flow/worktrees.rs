@@ -12,7 +12,7 @@ use crate::git::{Checkout, Repo};
 use crate::store::lock::SideLock;
 use crate::store::trash::bytes_of;
 
-/// What a worktree is for.
+/// The purpose of a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
@@ -55,7 +55,8 @@ pub struct ListedWorktree {
     #[serde(skip)]
     uncommitted: Vec<String>,
     #[serde(skip)]
-    over: Result<String, String>,
+    /// Ok: why no agent works there any more. Err: why the worktree stays.
+    ended: Result<String, String>,
     #[serde(skip)]
     whose: Whose,
     /// It may be deleted: its work is on integration, as long as its head is this commit.
@@ -142,7 +143,7 @@ pub fn list(ctx: &Context) -> Result<Vec<ListedWorktree>> {
     sized(ctx, None)
 }
 
-/// The same without computing sizes, which takes long.
+/// The same without sizes, which take long to compute.
 pub fn list_without_sizes(ctx: &Context) -> Result<Vec<ListedWorktree>> {
     gather(ctx, None, |_| ())
 }
@@ -231,7 +232,7 @@ fn look(
         prunable: false,
         why: String::new(),
         uncommitted: Vec::new(),
-        over: Err("liza did not make it, and it belongs to no task of this board".to_owned()),
+        ended: Err("liza did not make it, and it belongs to no task of this board".to_owned()),
         whose: Whose::Foreign,
         landed: false,
         newest: false,
@@ -257,24 +258,24 @@ fn look(
         _ => Whose::Foreign,
     };
     if purpose == Purpose::Merge && marked {
-        worktree.over = match board.rest.intents.is_empty() {
+        worktree.ended = match board.rest.intents.is_empty() {
             true => Ok("no merge is under way".to_owned()),
             false => Err("git work is under way".to_owned()),
         };
     } else if purpose == Purpose::Gate && marked {
         let stays = "it stays for the next gates: a new one costs more than updating it";
         let runs = ctx.machine.gates_run_at(&name);
-        worktree.over = Err(if runs { "gates run there" } else { stays }.to_owned());
+        worktree.ended = Err(if runs { "gates run there" } else { stays }.to_owned());
     } else if purpose == Purpose::Experiment {
         let command = "liza experiment prune";
-        worktree.over =
+        worktree.ended =
             Err(format!("it belongs to the run {name}; `{command}` removes it when the run has ended"));
     } else if let Some((task, archived)) = found
         && (marked || attempts)
     {
         worktree.status = Some(task.status);
         worktree.archived = archived;
-        (worktree.over, worktree.landed) = over(ctx, board, task, archived, &worktree, &name, kept)?;
+        (worktree.ended, worktree.landed) = work_ended(ctx, board, task, archived, &worktree, &name, kept)?;
         let own = format!(".worktrees/{name}");
         let attempt = task.body().attempts.iter().rfind(|attempt| attempt.worktree == own);
         worktree.prepared = match purpose {
@@ -285,7 +286,7 @@ fn look(
         worktree.newest = kept;
     }
     if let Some(reason) = lock.filter(|_| !marked) {
-        worktree.over = Err(format!("it was locked by hand: {reason}"));
+        worktree.ended = Err(format!("a person locked it: {reason}"));
     }
     Ok(worktree)
 }
@@ -301,7 +302,7 @@ fn is_of_attempt(task: &Task, path: &str, record: Option<&Checkout>) -> bool {
 }
 
 /// Whether the board shows that no agent works there any more, and whether it may then be deleted.
-fn over(
+fn work_ended(
     ctx: &Context,
     board: &Board,
     task: &Task,
@@ -327,14 +328,14 @@ fn over(
     let present = task.body().attempt();
     let own = format!(".worktrees/{name}");
     if present.is_none_or(|attempt| attempt.worktree != own) {
-        return Ok((Ok(format!("a former attempt at {id}, which is over")), false));
+        return Ok((Ok(format!("a former attempt at {id}, which has ended")), false));
     }
     if !task.status.is_terminal() {
         return stays(format!("{id} is {}", task.status));
     }
     let branch = present.map(|attempt| attempt.branch.as_str()).unwrap_or_default();
     let Some(head) = ctx.query()?.head_of_branch(branch)? else {
-        return Ok((Ok(format!("{id} is {} and its branch was collected", task.status)), false));
+        return Ok((Ok(format!("{id} is {} and `liza gc` removed its branch", task.status)), false));
     };
     if task.status == Status::Merged && !kept && super::merged::has_landed(ctx, board, task, &head)? {
         return Ok((Ok(format!("{id} is merged, and its work is on integration")), true));
@@ -378,10 +379,10 @@ fn inside(repo: &Repo, worktree: &mut ListedWorktree, record: Option<&Checkout>,
                 (worktree.whose == Whose::Likely && sound_here).then(|| content::ignored(&worktree.path));
             Some(format!("the ignored file `{}`", ignored?.ok()??))
         });
-    if let (Ok(_), Some(held)) = (&worktree.over, only_here) {
-        worktree.over = Err(format!("it holds {held}, possibly as the only copy"));
+    if let (Ok(_), Some(held)) = (&worktree.ended, only_here) {
+        worktree.ended = Err(format!("it holds {held}, possibly as the only copy"));
     }
-    (worktree.prunable, worktree.why) = match (&worktree.over, fault) {
+    (worktree.prunable, worktree.why) = match (&worktree.ended, fault) {
         (Err(why), _) => (false, why.clone()),
         (Ok(_), Some(fault)) => {
             (false, format!("it cannot be read: {fault}; save what you need from it yourself"))
@@ -401,10 +402,10 @@ impl ListedWorktree {
             Purpose::Experiment => "of experiments",
             _ if !self.is_ours() => "not made by liza",
             Purpose::Gate => "for the next gates",
-            _ if self.over.is_ok() && self.dirty => "uncommitted work",
+            _ if self.ended.is_ok() && self.dirty => "uncommitted work",
             _ if self.status.is_some_and(|status| !status.is_terminal()) => "in use",
             Purpose::Task if self.newest => "newest merged",
-            Purpose::Task if self.over.is_err() => "until archived",
+            Purpose::Task if self.ended.is_err() => "until archived",
             _ => "cannot be read",
         }
     }
@@ -416,7 +417,7 @@ impl ListedWorktree {
 
     /// Whether it may be removed once its uncommitted work is saved.
     pub fn prunable_with(&self, save: bool) -> bool {
-        self.prunable || (save && self.dirty && self.over.is_ok() && self.head.is_some())
+        self.prunable || (save && self.dirty && self.ended.is_ok() && self.head.is_some())
     }
 }
 
@@ -443,7 +444,7 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
             task: worktree.task.clone(),
             bytes: worktree.bytes,
             trash: None,
-            why: worktree.over.clone().unwrap_or_default(),
+            why: worktree.ended.clone().unwrap_or_default(),
             deleted: worktree.landed && !worktree.dirty && leads_nowhere_else(ctx, &worktree)?,
             kept: Vec::new(),
         };
@@ -490,7 +491,7 @@ fn keep_ignored(ctx: &Context, worktree: &ListedWorktree) -> Result<Vec<String>>
             "not everything in {path} could be saved: {}",
             saved.left_out
         )
-        .hint("make those files readable, or move them away yourself, then try again"));
+        .hint("make those files readable or move them away, then try again"));
     }
     let Some(head) = &worktree.head else { return Ok(Vec::new()) };
     Ok(vec![refs::keep(&ctx.repo, &wip_ref(task.as_str(), worktree, head), &saved.commit)?])
@@ -584,7 +585,7 @@ pub fn save(ctx: &Context, worktree: &ListedWorktree) -> Result<Vec<String>> {
         if !saved.left_out.is_empty() {
             let (path, left) = (worktree.path.display(), saved.left_out);
             return Err(failure!(ErrorCode::GitUnsaved, "not everything in {path} could be saved: {left}")
-                .hint("make those files readable, or move them away yourself, then try again"));
+                .hint("make those files readable or move them away, then try again"));
         }
         kept.push(refs::keep(&ctx.repo, &wip_ref(&task, worktree, head), &saved.commit)?);
     }

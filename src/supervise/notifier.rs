@@ -85,7 +85,7 @@ fn work(queue: &Receiver<Job>, root: &Path, trouble: &dyn Fn(String)) {
         if resting.is_some_and(|until| Instant::now() < until) {
             continue;
         }
-        let (ran, output) = shell::tell(&job.command, root, &job.environment, TIMEOUT);
+        let (ran, output) = shell::run_command(&job.command, root, &job.environment, TIMEOUT);
         if ran.interrupted {
             return;
         }

@@ -4,7 +4,7 @@ use super::prelude::*;
 use super::runner::{check_program, choose};
 use crate::board::route::Estimate;
 use crate::flow::interruption::{self, Interruption};
-use crate::flow::one_call::{OneCall, Said};
+use crate::flow::one_call::{CallResult, OneCall};
 use crate::provider::secrets;
 use crate::text::{clipped, fence, shown_line};
 use crate::wire::route::{ROUTE_SCHEMA, read_route};
@@ -98,10 +98,10 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
         wall_seconds,
         must_end: &|| interruption::signal().map(|_| "interrupted by a signal"),
     };
-    let said = call.make();
+    let answer = call.make();
     drop(ears);
-    let Said { text, usage, took, why, stopped, .. } = match said {
-        Ok(said) => said,
+    let CallResult { text, usage, took, why, stopped, .. } = match answer {
+        Ok(answer) => answer,
         Err(why) => return Ok(Estimated::Unknown(why)),
     };
     crate::store::files::replace(&dir.join(format!("{stem}.answer.txt")), text.as_bytes())?;
@@ -119,9 +119,12 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     Ok(match read_route(&text) {
         Ok(estimate) => Estimated::Known(estimate),
         Err(why) => {
-            let said = clipped(text.trim(), 120);
-            let said = shown_line(&said);
-            Estimated::Unknown(format!("{} did not answer with {ROUTE_SCHEMA}: {why} ({said})", chosen.name))
+            let answer = clipped(text.trim(), 120);
+            let answer = shown_line(&answer);
+            Estimated::Unknown(format!(
+                "{} did not answer with {ROUTE_SCHEMA}: {why} ({answer})",
+                chosen.name
+            ))
         }
     })
 }

@@ -550,7 +550,7 @@ fn a_broken_board_stops_commits_in_worktrees_only() {
     let ran = commit_as(&world, &coder, &worktree, "src/a.sh").exits(1);
     assert!(ran.stderr.contains("doctor"), "{}", ran.stderr);
     let main = commit_as(&world, &HUMAN, &world.root, "a.txt").ok();
-    assert!(main.stderr.contains("the board needs care"), "{}", main.stderr);
+    assert!(main.stderr.contains("the board is broken"), "{}", main.stderr);
     // Housekeeping goes on, and integration does not move while the board cannot be read.
     world.git(&["pack-refs", "--all"]);
     world.git(&["gc", "-q"]);

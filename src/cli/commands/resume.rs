@@ -99,6 +99,6 @@ fn answer_questions(ctx: &Context, wanted: Option<&str>) -> Result<Vec<Question>
             questions.retain(stands);
         }
     }
-    oversight::let_go_on(ctx, &board, &questions)?;
+    oversight::allow_to_continue(ctx, &board, &questions)?;
     Ok(questions)
 }

@@ -1,4 +1,4 @@
-//! What a reviewer bases a verdict on.
+//! The facts for a reviewer's verdict.
 
 use super::task::{files, sheet};
 use super::{Desk, KIB};
@@ -39,7 +39,7 @@ impl Desk<'_> {
         self.facts.plain("review_commit", commit);
         self.facts.plain("round", &u64::from(task.review_cycles_total + 1));
         self.facts.block("task", sheet(task));
-        let remedy = "put it there, or discuss the review";
+        let remedy = "add the spec, or discuss the review";
         self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), remedy);
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
@@ -91,7 +91,7 @@ impl Desk<'_> {
 }
 
 impl Desk<'_> {
-    /// What a merge slice delivered without a change: its checks, and integration to look at.
+    /// The result of a merge slice without changes: its checks, and integration to examine.
     fn judge_result(&mut self, task: &Task) -> Result<()> {
         let id = &task.id;
         let checkout = self.ctx.machine.worktrees().join(".review").join(id.as_str());
@@ -100,7 +100,7 @@ impl Desk<'_> {
         self.facts.plain("round", &u64::from(task.review_cycles_total + 1));
         self.facts.block("task", sheet(task));
         let body = task.body();
-        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), "put it there");
+        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), "add the spec");
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
         for name in
@@ -167,7 +167,7 @@ fn found(submission: &Submission, kind: Kind) -> String {
     .join("\n")
 }
 
-/// What liza's own gates reported about exactly the commit under review.
+/// The results of liza's gates on exactly the commit under review.
 fn gates_said(task: &Task) -> String {
     let report =
         task.body().gates.as_ref().filter(|gates| Some(&gates.commit) == task.review_commit.as_ref());

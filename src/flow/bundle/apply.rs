@@ -72,20 +72,20 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     let applied = examine(ctx, &snapshot.board, bundle, &checkout.head, Some(task))?;
     if !applied.problems.is_empty() {
         let failure = failure_for(&loaded.path, &applied.problems);
-        let fits_not = applied.problems.iter().all(|problem| problem.kind.is_conflict());
+        let only_conflicts = applied.problems.iter().all(|problem| problem.kind.is_conflict());
         // Only the agent that works on the task blocks it by this.
-        return Err(if fits_not && holds { blocked(ctx, loaded, task, failure) } else { failure });
+        return Err(if only_conflicts && holds { blocked(ctx, loaded, task, failure) } else { failure });
     }
     allowed(ctx, &snapshot.board, |board, call| entry.check_paths(board, call, &files))?;
     for file in &applied.unverified {
-        let said = "the bundle gives no checksum of it; only the lines it names were compared";
+        let said = "the bundle has no checksum of this file; liza compared only the lines in its hunks";
         ctx.narrate(format!("{file}: {said}"));
     }
     in_the_way(ctx, &checkout, task, &applied.changes)?;
     let built = build(ctx, bundle, &checkout.head, &applied.changes, Some(task))?;
     if built.tree == ctx.query()?.tree_of(&checkout.head)? {
         return Err(failure!(Code::NothingSubmitted, "the bundle changes nothing on `{}`", checkout.branch)
-            .hint("its content is there already; nothing was changed"));
+            .hint("the branch has this content already; nothing was changed"));
     }
     let implementers = contributors::recorded(ctx, &snapshot.board, bundle, Some(&built.tree))?;
     crash::point("bundle.built");
@@ -171,7 +171,7 @@ fn clean(checkout: &TaskCheckout, task: &TaskId) -> Result<()> {
     }
     if let Some(lock) = index_lock(&checkout.worktree)? {
         return Err(failure!(ErrorCode::StaleWorktree, "the index of the worktree of `{task}` is locked: {}", lock.display())
-        .hint("wait for the git that is at work there; if none is, it died and left this file: move it away, then apply the bundle")
+        .hint("if a git command works there, wait for it; otherwise a dead one left this file: move it away, then apply the bundle")
         .detail("path", lock.display().to_string()));
     }
     let mut found = uncommitted(&checkout.worktree, Filters::Run, &checkout.prepared)?;
@@ -238,14 +238,14 @@ fn blocked(ctx: &Context, loaded: &Loaded, task: &TaskId, failure: Failure) -> F
         epoch: ctx.epoch_of(task),
         reason: format!("patch bundle {id} was not applied: {}", failure.message),
         questions: vec![format!(
-            "Is {id} to be brought up to date, to wait for the owner of the paths, or to be dropped?"
+            "Should the author update {id}, should {id} wait for the owner of the paths, or be dropped?"
         )],
     };
     match ctx.commit_step(block) {
         Ok(committed) => {
             let mut failure = failure;
             failure.hint = Some(format!(
-                "nothing was applied and `{task}` is BLOCKED; `liza task unblock {task} --answer …` once it is settled"
+                "nothing was applied and `{task}` is BLOCKED; `liza task unblock {task} --answer …` once that is decided"
             ));
             let (Blocked { task, status, .. }, revision) = committed.done();
             failure.with_data(TaskStatus { task, status }, revision)
@@ -270,7 +270,7 @@ fn move_to(ctx: &Context, checkout: &TaskCheckout, commit: &CommitId) -> Result<
             if left.is_empty() {
                 return Ok(());
             }
-            format!("git calls these changed as soon as it wrote them: {}", listed(&left))
+            format!("git reports these files as changed right after writing them: {}", listed(&left))
         }
         Err(error) => in_one_line(&error),
     };
@@ -284,7 +284,7 @@ fn move_to(ctx: &Context, checkout: &TaskCheckout, commit: &CommitId) -> Result<
     let what =
         format!("the files of the worktree could not follow the branch: {why}; nothing was applied, {there}");
     Err(Failure::new(ErrorCode::StaleWorktree, what)
-        .hint("remove what stands in the way, then apply the bundle again")
+        .hint("remove the cause, then apply the bundle again")
         .detail("paths", left))
 }
 
@@ -297,7 +297,7 @@ fn in_one_line(error: &GitError) -> String {
     shown_line(&clipped(first, 300)).into_owned()
 }
 
-/// The commit on the branch that is this bundle, as the board noted it.
+/// The commit on the branch that the board records for this bundle.
 fn applied_before(
     ctx: &Context,
     board: &Board,

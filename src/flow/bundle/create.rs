@@ -124,7 +124,7 @@ fn may_lie_at(ctx: &Context, out: &Path) -> Result<()> {
         None => Ok(()),
         Some(own) => {
             let (out, own) = (out.display(), own.display());
-            Err(failure!(Code::Value, "--out {out} is in {own}, which is not for your own files")
+            Err(failure!(Code::Value, "--out {out} is in {own}, which is reserved for git and liza")
                 .hint("name a path outside of it, or omit --out; nothing was written"))
         }
     }
@@ -140,7 +140,7 @@ fn uncommitted(ctx: &Context, task: &Task) -> Result<Vec<String>> {
     }
     let found = crate::flow::attempt::uncommitted(&worktree, Filters::Run, &attempt.not_work())?;
     if !found.is_empty() {
-        ctx.narrate(format!("what is not committed is not in the bundle: {}", super::listed(&found)));
+        ctx.narrate(format!("the bundle does not contain uncommitted files: {}", super::listed(&found)));
     }
     Ok(found)
 }
@@ -170,7 +170,7 @@ fn range(ctx: &Context, board: &Board, task: &Task) -> Result<(CommitId, CommitI
     let query = ctx.query()?;
     let head = query.head_of_branch(&attempt.branch)?.ok_or_else(|| {
         failure!(ErrorCode::GitRef, "the branch `{}` of {} is gone", attempt.branch, task.id)
-            .hint("`liza doctor` says what is left")
+            .hint("`liza doctor` shows what is left")
     })?;
     let base = query.merge_base(&integration_head(ctx, board)?, &head)?;
     Ok((base.unwrap_or_else(|| attempt.base_commit.clone()), head))

@@ -63,7 +63,7 @@ fn carry_out(ctx: &Context, plan: &Plan, head: &CommitId) -> Result<(Moved, u64)
             files(ctx, checkout, &from, &step.new)?;
             crash::point("deliver.files");
         }
-        stands_as_planned(ctx, plan)
+        check_checkout_unchanged(ctx, plan)
             .and_then(|()| {
                 let expected = step.old.as_ref().map_or(Expected::Absent, Expected::At);
                 let why = format!("liza deliver: {} from {}", step.new.short(), plan.source);
@@ -77,7 +77,7 @@ fn carry_out(ctx: &Context, plan: &Plan, head: &CommitId) -> Result<(Moved, u64)
         if let Some(checkout) = &plan.checkout
             && let Err(error) = arrived(&ctx.repo, checkout, &from)
         {
-            ctx.narrate(format!("the branch is delivered; what follows a merge failed: {error}"));
+            ctx.narrate(format!("the branch is delivered, but cleaning up after the merge failed: {error}"));
         }
         ctx.sync()?;
         Ok(ctx.commit_step(FinishMove { intent: id, owner: owner.clone() })?.done())
@@ -98,18 +98,18 @@ fn back(ctx: &Context, checkout: &Path, from: &CommitId, to: &CommitId, failure:
         Ok(left) => format!("the branch is as before; look at these files: {}", list_words(&left)),
         Err(error) => format!("the branch is as before; look at the files there: {error}"),
     };
-    let place = checkout.display();
-    Failure { message: format!("{}; in {place}, {there}", failure.message), ..failure }
+    let path = checkout.display();
+    Failure { message: format!("{}; in {path}, {there}", failure.message), ..failure }
 }
 
 /// Checks that the branch is checked out where it was, and nowhere else.
-fn stands_as_planned(ctx: &Context, plan: &Plan) -> Result<()> {
+fn check_checkout_unchanged(ctx: &Context, plan: &Plan) -> Result<()> {
     let now: Vec<PathBuf> =
         standing_on(&ctx.repo, &plan.branch)?.into_iter().map(|standing| standing.path).collect();
     if now.iter().eq(plan.checkout.iter()) {
         return Ok(());
     }
-    Err(failure!(Code::CheckedOut, "`{}` was checked out elsewhere meanwhile", plan.branch)
+    Err(failure!(Code::CheckedOut, "another checkout has `{}` by now", plan.branch)
         .hint("run the command again"))
 }
 
@@ -120,8 +120,8 @@ pub fn end(ctx: &Context, work: &MoveWork, step: &RefMove) -> Result<bool> {
     let here = standing_on(&ctx.repo, &step.branch)?.into_iter().find(|standing| standing.path == checkout);
     let at = ctx.query()?.head_of_branch(&step.branch)?;
     let (Some(standing), true) = (here, at == step.old) else {
-        // The person has continued from there; the files are the person's now.
-        ctx.narrate(format!("the delivery to {} was left half done; look at its files", checkout.display()));
+        // The person has changed the branch since; liza leaves the files alone.
+        ctx.narrate(format!("the delivery to {} stopped in the middle; check its files", checkout.display()));
         return Ok(false);
     };
     // A git that died with the command has left its lock.
@@ -133,7 +133,7 @@ pub fn end(ctx: &Context, work: &MoveWork, step: &RefMove) -> Result<bool> {
             checkout.display(),
             lock.display()
         )
-        .hint("wait for the git that is at work there; if none is, move this file away"));
+        .hint("if a git command works there, wait for it; otherwise move this file away"));
     }
     let from = plan::start(ctx, step.old.as_ref())?;
     if has_arrived(&ctx.repo, &checkout, &from, &step.new)? {
@@ -143,8 +143,8 @@ pub fn end(ctx: &Context, work: &MoveWork, step: &RefMove) -> Result<bool> {
     }
     let theirs = take_back(&ctx.repo, ctx.query()?, &checkout, &from, &step.new)?;
     if !theirs.is_empty() {
-        let (place, theirs) = (checkout.display(), list_words(&theirs));
-        ctx.narrate(format!("in {place}, these were changed meanwhile and stay as they are: {theirs}"));
+        let (path, theirs) = (checkout.display(), list_words(&theirs));
+        ctx.narrate(format!("in {path}, these files changed meanwhile, so they stay as they are: {theirs}"));
     }
     Ok(false)
 }
@@ -154,7 +154,7 @@ pub fn report_conflict_to_planner(ctx: &Context, failure: Failure) -> Failure {
     if failure.code != ErrorCode::GitConflict {
         return failure;
     }
-    let text = format!("`liza deliver` stops: {}. Plan a task that brings both together.", failure.message);
+    let text = format!("`liza deliver` stops: {}. Plan a task that merges both.", failure.message);
     let known = ctx.store.read(&Needs::Nothing).is_ok_and(|snapshot| {
         snapshot.board.rest.human_notes.iter().any(|note| note.text == text && note.processed_by.is_none())
     });

@@ -135,7 +135,7 @@ pub fn request(ctx: &Context, wanted: &Wanted<'_>, remote: Option<&str>) -> Resu
     let head = integration_head(ctx, board)?;
     let base = match wanted.to {
         Some(name) => name.strip_prefix("refs/heads/").unwrap_or(name).to_owned(),
-        None => plan::stands_on(ctx, wanted.cwd)?,
+        None => plan::checked_out_branch(ctx, wanted.cwd)?,
     };
     let refname = refs::of_branch(&base)?;
     if base == source {
@@ -213,7 +213,9 @@ pub fn open(ctx: &Context, mut asked: PullRequest) -> Result<(PullRequest, u64)>
     push::push(&ctx.repo, &remote, &asked.commit, &asked.branch, say).map_err(|error| {
         let (name, branch) = (&remote.name, &asked.branch);
         failure!(ErrorCode::GitFailed, "`{branch}` could not be pushed to {name} ({}): {error}", remote.url)
-            .hint(format!("nothing was forced; see what git says to: git push {name} refs/heads/{branch}"))
+            .hint(format!(
+                "liza did not force the push; git's own message: git push {name} refs/heads/{branch}"
+            ))
     })?;
     crash::point("deliver.pushed");
     asked.body = ctx.store.write_report(
@@ -265,7 +267,7 @@ fn run(asked: &PullRequest, forge: Forge) -> Result<String, String> {
     match (done.ended, link) {
         (Ended::Exited(0), Some(link)) => Ok(link),
         (Ended::Exited(_), Some(link)) if exists => Ok(link),
-        (Ended::Exited(0), None) => Err(format!("`{}` named no request", forge.program())),
+        (Ended::Exited(0), None) => Err(format!("`{}` printed no URL of a request", forge.program())),
         (ended, _) => {
             let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
             Err(format!("`{}` failed ({ended:?}): {}", forge.program(), shown_line(&clipped(last, 200))))
@@ -293,7 +295,7 @@ fn choose(ctx: &Context, named: Option<&str>, base: &str) -> Result<Remote> {
                 let what = "a pull request needs a remote";
                 if names.is_empty() {
                     failure!(Code::Value, "{what}, and this repository has none")
-                        .hint("git remote add origin URL, then again; `liza deliver` alone needs none")
+                        .hint("add one: git remote add origin URL; `liza deliver` without --pr needs none")
                 } else {
                     failure!(Code::Value, "{what}: {}", list_words(&names))
                         .hint("choose one with --remote NAME")

@@ -1,4 +1,4 @@
-//! Where gates run: private worktrees `.worktrees/.gates/1`, `2`, …, each used by one process at a time and reused.
+//! Gate worktrees: private worktrees `.worktrees/.gates/1`, `2`, …, each used by one process at a time and reused.
 
 use super::seen::{self, Snapshot};
 use crate::flow::interruption::as_usual;
@@ -30,13 +30,13 @@ pub struct GateWorktree<'a> {
     index: PathBuf,
     /// The entries of the commit.
     entries: Vec<Entry>,
-    /// How its files looked right after they were set up.
+    /// The state of its files right after the checkout.
     untouched: Snapshot,
     /// The repository's settings before a gate ran.
     settings: Settings,
     /// Whether a gate ran since it was cleaned.
     used: bool,
-    /// Prepared paths for all gates of this run; none if that is still to be done.
+    /// Prepared paths for all gates of this run; none before the preparation.
     prepared: Option<Vec<String>>,
 }
 
@@ -81,7 +81,7 @@ impl<'a> GateWorktree<'a> {
             };
             match worktree.settle() {
                 Ok(()) => return Ok(worktree),
-                // What a test left there concerns this worktree only: the next one serves as well.
+                // Only this worktree cannot be cleaned; the next one can be used.
                 Err(failure) if failure.details.contains_key(NOT_EMPTIED) && spoilt < MOST_SPOILT => {
                     ctx.narrate(format!("{}; the gates run in another worktree", failure.message));
                     spoilt += 1;
@@ -105,14 +105,14 @@ impl<'a> GateWorktree<'a> {
     fn settle(&mut self) -> Result<()> {
         self.used = false;
         self.prepared = None;
-        if !as_usual(|| self.settle_there()).unwrap_or(false) {
+        if !as_usual(|| self.move_existing()).unwrap_or(false) {
             self.make()?;
         }
         self.untouched = Snapshot::take(&self.path, &self.entries);
         Ok(())
     }
 
-    fn settle_there(&self) -> Result<bool, GitError> {
+    fn move_existing(&self) -> Result<bool, GitError> {
         self.with(|private| {
             if !private.is_usable()? {
                 return Ok(false);
@@ -123,17 +123,17 @@ impl<'a> GateWorktree<'a> {
     }
 
     fn make(&self) -> Result<()> {
-        as_usual(|| self.make_anew())
+        as_usual(|| self.make_locked())
     }
 
-    fn make_anew(&self) -> Result<()> {
+    fn make_locked(&self) -> Result<()> {
         let ctx = self.ctx;
         let one_at_a_time = ctx.machine.lock_worktrees()?;
         ctx.machine.make_trash()?;
         self.with(|private| private.remove()).map_err(|error: GitError| {
             let path = self.path.display().to_string();
             failure!(ErrorCode::GitWorktree, "a gate worktree cannot be cleaned: {error}")
-                .hint("`liza doctor` names it; remove what blocks it, then run `liza doctor --fix`")
+                .hint("`liza doctor` names the worktree; remove the cause, then run `liza doctor --fix`")
                 .detail(NOT_EMPTIED, path)
         })?;
         ctx.check_disk()?;
@@ -232,7 +232,7 @@ impl<'a> GateWorktree<'a> {
 }
 
 impl Drop for GateWorktree<'_> {
-    /// What a gate leaves takes disk space until the next one runs, which may be long.
+    /// Files of a gate would take disk space until the next gate runs.
     fn drop(&mut self) {
         if self.used
             && self.with(|private| private.clean(self.keep)).is_err()

@@ -8,7 +8,7 @@ use super::script::{self, ALIASES, Facts, KEPT, Then};
 use crate::flow::prelude::*;
 use crate::store::files;
 
-/// What was done about one hook.
+/// The action on one hook.
 #[derive(Debug, Clone, Serialize)]
 pub struct Done {
     pub hook: Hook,
@@ -29,7 +29,8 @@ pub fn install(ctx: &Context, program: &Path, beside: bool) -> Result<Installed>
     human(ctx, "install hooks")?;
     let board = ctx.read(&Needs::Nothing)?.board;
     let hook_dir = hook_dir::find(ctx)?;
-    let wanted = format!("hooks were asked for on {}; `liza hooks uninstall` removes them\n", ctx.now.wall);
+    let wanted =
+        format!("a person installed hooks on {}; `liza hooks uninstall` removes them\n", ctx.now.wall);
     ctx.machine.want_hooks(&wanted)?;
     let hooks: Vec<Hook> = match &hook_dir.manager {
         None => Hook::ALL.to_vec(),
@@ -50,7 +51,7 @@ fn human(ctx: &Context, verb: &str) -> Result<()> {
     if ctx.is_human() {
         return Ok(());
     }
-    Err(failure!(Code::HumanOnly, "only a person may {verb}").hint("`liza hooks status` only looks"))
+    Err(failure!(Code::HumanOnly, "only a person may {verb}").hint("`liza hooks status` changes nothing"))
 }
 
 fn put(hook_dir: &HookDir, hook: Hook, facts: &Facts) -> Result<Done> {
@@ -95,8 +96,8 @@ fn put(hook_dir: &HookDir, hook: Hook, facts: &Facts) -> Result<Done> {
         // A kill between the two steps below leaves the same file under both names.
         Ok(other) if (other.dev(), other.ino()) == (meta.dev(), meta.ino()) => {}
         Ok(_) => {
-            return Err(failure!(ErrorCode::RefusedHook, "{} stands in the way", kept.display())
-                .hint("look at it and move it away, then install again; nothing was changed"));
+            return Err(failure!(ErrorCode::RefusedHook, "{} blocks the installation", kept.display())
+                .hint("check that file and move it away, then install again; nothing was changed"));
         }
         // First the new file under another name: an existing hook is never missing, not even briefly.
         Err(_) => fs::hard_link(&path, &kept)
@@ -200,7 +201,7 @@ fn take(path: &Path) -> Result<Option<String>> {
     write(path, &rest, meta.permissions().mode() & 0o7777)?;
     Ok(Some(if is_kept {
         // A person wrote into liza's file: now there are two hooks, and only their owner can merge them.
-        format!("the block is removed; your earlier hook is in {}, and no longer runs", kept.display())
+        format!("the block is removed; your earlier hook is in {} and no longer runs", kept.display())
     } else {
         "the block is removed".to_owned()
     }))

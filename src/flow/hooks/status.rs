@@ -1,4 +1,4 @@
-//! Whether the hooks run: git is made to run them, nothing is guessed.
+//! Checks whether git runs the hooks, by making git run them.
 
 use super::hook_dir::{self, HookDir};
 use super::{Hook, PROBE, script};
@@ -24,7 +24,7 @@ pub struct HooksStatus {
     /// The owner of the directory, if liza may not write there.
     pub manager: Option<&'static str>,
     pub hooks: Vec<HookStatus>,
-    /// What to add, and where.
+    /// Lines for a person to add, and the files.
     pub lines: Option<String>,
 }
 
@@ -103,18 +103,18 @@ fn probe(ctx: &Context, hook_dir: &HookDir, checkout: &Path, hook: Hook) -> Hook
         detail: detail.to_owned(),
     };
     if fs::symlink_metadata(&path).is_err() {
-        return status(false, "there is no such hook where git looks");
+        return status(false, "git's hook directory has no such hook");
     }
-    // A hook that does not call liza is a person's own: running it would run their checks, and prove nothing.
+    // A hook that does not call liza is the person's own: running it would run the person's checks and prove nothing.
     let text = host::read_plain(&path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     if !asks(&text, hook) && !script::has_block(&text) {
         return match configured(ctx, hook_dir, hook) {
-            // The manager runs everything it has, and some of it changes files.
+            // The manager would run all its checks, and some change files.
             Some(file) => {
-                status(true, &format!("{file} asks liza (not fired: that would run everything else, too)"))
+                status(true, &format!("{file} calls liza (not tested: that would run its other checks, too)"))
             }
-            None => status(false, "the hook there does not ask liza"),
+            None => status(false, "the hook does not call liza"),
         };
     }
     let Ok(note) = tempfile::NamedTempFile::new() else {
@@ -133,9 +133,10 @@ fn probe(ctx: &Context, hook_dir: &HookDir, checkout: &Path, hook: Hook) -> Hook
     match ran {
         Err(error) => status(false, &format!("git could not run it: {error}")),
         Ok(_) if said.lines().any(|line| line == hook.name()) => status(true, "git runs it"),
-        Ok(_) => {
-            status(false, "git runs it, but it does not ask liza; or it is not executable, or fails before")
-        }
+        Ok(_) => status(
+            false,
+            "git runs the hook, but the hook does not call liza, is not executable, or fails earlier",
+        ),
     }
 }
 

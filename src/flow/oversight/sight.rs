@@ -1,12 +1,12 @@
-//! What board and worktree show of a running session. Examining changes nothing of the agent's.
+//! The state of a running session on the board and in its worktree. Examining changes nothing.
 
 use crate::board::paths::inside;
 use crate::flow::prelude::*;
 
-/// What a session works on.
+/// The work of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// The task that the agent holds: it may continue with another one by itself.
+    /// The task that the agent holds; the agent may claim another one itself.
     Claim,
     Review(TaskId),
     Plan,

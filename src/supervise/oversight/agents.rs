@@ -5,7 +5,7 @@ use super::super::prelude::*;
 use super::Looked;
 use super::person::Person;
 use crate::board::rules::Bounds;
-use crate::flow::oversight::{self, Word};
+use crate::flow::oversight::{self, Order};
 use crate::host::crash;
 use crate::policy::halting::SUREST_DETECTION;
 use crate::policy::overseer::{Decision, decide, detect};
@@ -84,7 +84,7 @@ impl Agents {
 
     fn look_at(&mut self, ctx: &Context, board: &Board, agent: &AgentId, looked: &mut Looked) {
         // A dead session is not judged: its leases expire.
-        let Some(ring) = oversight::looked_at(ctx, board, agent) else { return };
+        let Some(ring) = oversight::live_observations(ctx, board, agent) else { return };
         let history = ring.session();
         let Some(last) = history.last() else { return };
         let stopped =
@@ -100,14 +100,14 @@ impl Agents {
         let config = &self.config.overseer;
         let decision = decide(&detections, &past, nudged_elsewhere, ctx.now.wall, config);
         let Some(decision) = decision else { return };
-        let word = self.word(last, decision, past.iter().map(|one| one.number()).max().unwrap_or(0));
-        match oversight::order(ctx, &word) {
+        let order = self.order_for(last, decision, past.iter().map(|one| one.number()).max().unwrap_or(0));
+        match oversight::issue(ctx, &order) {
             Ok(ordered) => {
-                looked.done.push(line(&word));
-                looked.questions.extend(word.question.clone());
-                if let Some(record) = ordered.record.filter(|_| needs_person(word.action, &word.role)) {
+                looked.done.push(line(&order));
+                looked.questions.extend(order.question.clone());
+                if let Some(record) = ordered.record.filter(|_| needs_person(order.action, &order.role)) {
                     crash::point("overseer.ordered");
-                    let sent = self.report(ctx, &record, word.question.as_deref().unwrap_or_default());
+                    let sent = self.report(ctx, &record, order.question.as_deref().unwrap_or_default());
                     looked.troubles.extend(sent.err());
                 }
             }
@@ -115,15 +115,15 @@ impl Agents {
             Err(failure) if matches!(failure.code.class(), Class::Refused | Class::Stale) => {}
             Err(failure) => looked.troubles.push(format!(
                 "could not act on {agent} ({}): {}",
-                word.behaviour.as_str(),
+                order.behaviour.as_str(),
                 failure.message
             )),
         }
     }
 
-    fn word(&self, last: &AgentSnapshot, decision: Decision, decided_after: u64) -> Word {
+    fn order_for(&self, last: &AgentSnapshot, decision: Decision, decided_after: u64) -> Order {
         let config = &self.config.overseer;
-        Word {
+        Order {
             agent: last.agent.clone(),
             incarnation: last.incarnation,
             role: last.role.clone(),
@@ -194,12 +194,17 @@ fn needs_person(action: Action, role: &Role) -> bool {
     action == Action::Escalate || action == Action::Halt && role == &Role::planner()
 }
 
-fn line(word: &Word) -> String {
-    let on = word.task.as_ref().map_or(String::new(), |task| format!(" on {task}"));
-    let done = match word.action {
+fn line(order: &Order) -> String {
+    let on = order.task.as_ref().map_or(String::new(), |task| format!(" on {task}"));
+    let done = match order.action {
         Action::Nudge => "was nudged",
         Action::Halt => "is halted",
         Action::Escalate => "needs a person's decision",
     };
-    format!("overseer: {}{on} {done} ({}): {}", word.agent, word.behaviour.as_str(), word.evidence.join("; "))
+    format!(
+        "overseer: {}{on} {done} ({}): {}",
+        order.agent,
+        order.behaviour.as_str(),
+        order.evidence.join("; ")
+    )
 }

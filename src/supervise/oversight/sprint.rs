@@ -30,7 +30,7 @@ impl SprintEnd {
             looked.again_in = Some(Duration::from_secs(left).min(LOOK_AGAIN));
             return looked;
         }
-        match sprint::heed_deadline(ctx) {
+        match sprint::handle_deadline(ctx) {
             Ok(done) => {
                 looked.done.extend(done);
                 self.seen = None;

@@ -1,6 +1,6 @@
 use crate::board::oversight::Intervention;
 use crate::cli::prelude::*;
-use crate::flow::oversight::{Explained, Seen, explain, picture, waiting};
+use crate::flow::oversight::{AgentView, Explained, explain, overview, waiting};
 use crate::policy::overseer::{AgentSnapshot, OverseerConfig, Question};
 
 /// Shows which agents make progress.
@@ -25,7 +25,7 @@ impl OnBoard for ShowArgs {
 fn shown(session: &Session) -> Result<Answer, Failure> {
     let config = session.ctx.project_config()?.overseer;
     let board = session.ctx.read(&Needs::Nothing)?.board;
-    let agents = picture(&session.ctx, &board, &config);
+    let agents = overview(&session.ctx, &board, &config);
     let now = session.ctx.now.wall;
     let mut text = String::new();
     let questions = waiting(&session.ctx, &board, &config);
@@ -56,7 +56,7 @@ fn at(time: Wall, now: Wall) -> String {
 }
 
 /// One agent as text.
-fn lines(seen: &Seen, now: Wall) -> String {
+fn lines(seen: &AgentView, now: Wall) -> String {
     let roles: Vec<&str> = seen.roles.iter().map(|role| role.as_str()).collect();
     let grade = word(&seen.liveness.grade);
     let task = seen.task.as_ref().map_or("-", |task| task.as_str());
