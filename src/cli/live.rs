@@ -72,7 +72,9 @@ impl RunDisplay for Live {
         text.extend(agent_lines(rows, width, self.ui.color).into_iter().map(|line| line + "\n"));
         for question in rows.iter().filter_map(|row| row.question.as_ref()) {
             text.extend(
-                wrapped(&shown(&for_people(&asked(question))), width).lines().map(|line| format!("{line}\n")),
+                wrapped(&shown(&for_people(&question_text(question))), width)
+                    .lines()
+                    .map(|line| format!("{line}\n")),
             );
         }
         if *self.last.borrow() == text && self.drawn.get() > 0 {
@@ -136,7 +138,7 @@ fn lasted(seconds: u64) -> String {
 }
 
 /// A question to a person: what, since when, what to type, and what happens without an answer.
-fn asked(question: &Question) -> String {
+fn question_text(question: &Question) -> String {
     let (agent, behaviour) = (&question.agent, question.behaviour.as_str());
     format!(
         "{agent} waits for an answer since {}: {behaviour}, {}\n  halt it:      {}\n  let it go on: {}\n  {}\n",
@@ -196,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn table_says_what_to_type_and_when_the_halt_follows() {
+    fn question_shows_commands_and_halt_time() {
         let question: Question = serde_json::from_value(serde_json::json!({
             "id": "intervention-3", "agent": "coder-1", "task": "t1", "behaviour": "stagnation",
             "seen": "12000 tokens\u{1b}[2J", "asked": "2026-01-02T03:04:05Z", "due": "2026-01-02T03:09:05Z",
             "halts": true, "yes": "liza overseer halt coder-1 --reason stagnation", "no": "liza resume",
         }))
         .expect("a question");
-        let text = asked(&question);
+        let text = question_text(&question);
         assert_eq!(text.lines().count(), 4, "{text}");
         for part in [
             "coder-1 waits for an answer since 2026-01-02T03:04:05Z: stagnation, 12000 tokens",

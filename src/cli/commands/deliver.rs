@@ -27,7 +27,7 @@ pub struct DeliverArgs {
     /// Deliver a changed liza.yaml without asking
     #[arg(long)]
     pub accept_config: bool,
-    /// Deliver what no auditor has approved, for this reason; it is put on record
+    /// Deliver without an auditor's approval, for this reason, which liza records
     #[arg(long, value_name = "REASON")]
     pub unaudited: Option<String>,
     /// Show what would be done and change nothing
@@ -84,7 +84,7 @@ impl DeliverArgs {
         }
     }
 
-    /// Puts on record that a person delivers what no auditor has approved.
+    /// Records that a person delivers without an auditor's approval.
     fn waive(&self, session: &Session) -> Result<(), Failure> {
         let Some(reason) = &self.unaudited else { return Ok(()) };
         let reason = session.input.text(reason)?;
@@ -122,7 +122,7 @@ fn would(source: &str, foreseen: &Delivered) -> String {
     match old {
         None => text.line(format!("would make {branch} at {new}")),
         Some(_) if foreseen.advanced => {
-            text.line(format!("would bring the own commits of {branch} into {source} through the gates, then move {branch} there"));
+            text.line(format!("would merge the commits of {branch} into {source} through the gates, then move {branch} to {source}"));
         }
         Some(_) => text.line(format!(
             "would move {branch} to {new} ({}, {})",
@@ -140,7 +140,7 @@ fn delivered(done: &Delivered) -> String {
     let mut text = format!("{} is at {}\n", done.branch, done.new);
     if done.old.is_some() {
         let brought = format!("{}, {}", plural(done.commits, "commit"), plural(done.files, "file"));
-        let own = if done.advanced { "; its own commits are in integration, too" } else { "" };
+        let own = if done.advanced { "; the commits of the branch are in integration, too" } else { "" };
         text.line(format!("{brought}{own}"));
     }
     if let Some(checkout) = &done.checkout {

@@ -21,9 +21,9 @@ use crate::supervise::child::end_descendants;
 /// With --experiment: `liza experiment` tries five ideas for a small forecast, without a board; the demo checks them
 /// the same way.
 ///
-/// With --director: a goal that is too large for one plan, with an estimate, two workstreams with a supervisor's plan
-/// each, slices that start while the other stream is still being planned, merge slices, an auditor that asks for
-/// evidence, an operator that is asked again because it answers in prose, and the delivery that the audit allows.
+/// With --director: a goal that is too large for one plan. The planner estimates it; two supervisors plan a workstream
+/// each, and slices of one start while the other is still being planned. Merge slices follow. An auditor asks for
+/// evidence, an operator provides it, and after the audit liza delivers the goal.
 ///
 /// Example: liza demo --keep liza-demo
 #[derive(Args)]

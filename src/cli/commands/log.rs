@@ -70,7 +70,7 @@ impl OnBoard for LogArgs {
             }
             revision = snapshot.board.revision;
             let records = self::records(session, &snapshot, usize::MAX, false)?;
-            // A journal that became shorter was started anew.
+            // A journal that became shorter was started again.
             let new = if records.len() < seen { 0 } else { seen };
             for record in records.iter().skip(new).filter(|record| about(record)) {
                 if !print(record) {
@@ -87,7 +87,7 @@ fn records(
     session: &Session,
     snapshot: &Snapshot,
     enough: usize,
-    tell: bool,
+    report_newer: bool,
 ) -> Result<Vec<LooseRecord>, Failure> {
     let store = &session.ctx.store;
     if snapshot.version != u64::from(VERSION) {
@@ -103,7 +103,7 @@ fn records(
     // Unknown records still fit the hash chain; a broken chain is an error.
     match store.read_other_log(snapshot) {
         Ok(records) if records.iter().any(|record| !Transition::NAMES.contains(&record.event.as_str())) => {
-            if tell {
+            if report_newer {
                 session.ctx.narrate(
                     "the journal holds records of a newer liza; this version shows what it understands",
                 );

@@ -85,7 +85,7 @@ fn outdated(ids: &[&String]) -> String {
 }
 
 /// A value and its source.
-struct Said {
+struct SettingRow {
     name: &'static str,
     value: Value,
     words: String,
@@ -100,13 +100,13 @@ fn one(found: &roles::Roles, role: &Role) -> Answer {
     let registry = Registry::new(&found.config);
     let said = registry.said(role);
     let from = |is_said: bool| if is_said { CONFIG } else { BUILT_IN };
-    let plain = |name: &'static str, value: Option<String>, is_said: bool, none: &str| Said {
+    let plain = |name: &'static str, value: Option<String>, is_said: bool, none: &str| SettingRow {
         name,
         words: value.clone().unwrap_or_else(|| none.to_owned()),
         value: json!(value),
         from: from(is_said),
     };
-    let list = |name: &'static str, values: Vec<String>, is_said: bool, none: &str| Said {
+    let list = |name: &'static str, values: Vec<String>, is_said: bool, none: &str| SettingRow {
         name,
         words: if values.is_empty() { none.to_owned() } else { values.join(", ") },
         value: json!(values),
@@ -116,7 +116,7 @@ fn one(found: &roles::Roles, role: &Role) -> Answer {
     let provider = registry.provider(role);
     let limits = Limits::of_role(role, said);
     let own = said.cloned().unwrap_or_default();
-    let figure = |name: &'static str, holds: Option<u64>, own: Option<u64>| Said {
+    let figure = |name: &'static str, holds: Option<u64>, own: Option<u64>| SettingRow {
         name,
         words: holds.map_or("none".to_owned(), |figure| figure.to_string()),
         value: json!(holds),
@@ -153,7 +153,7 @@ fn one(found: &roles::Roles, role: &Role) -> Answer {
     let agents = found.registered_before.iter().filter(|(_, roles)| roles.contains(role));
     let agents: Vec<&String> = agents.map(|(id, _)| id).collect();
     text.push_str(&outdated(&agents));
-    let setting = |row: Said| (row.name.to_owned(), json!({ "value": row.value, "from": row.from }));
+    let setting = |row: SettingRow| (row.name.to_owned(), json!({ "value": row.value, "from": row.from }));
     let settings: Map<String, Value> = rows.into_iter().map(setting).collect();
     let cells: Map<String, Value> =
         cells.into_iter().map(|(what, cell)| (what.clone(), json!(cell))).collect();

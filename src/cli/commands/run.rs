@@ -151,11 +151,8 @@ impl RunArgs {
         let id = &goal.id;
         let next = "give the next goal: liza goal \"TEXT\"";
         if goal.status == GoalStatus::Abandoned {
-            return Err(Failure::new(
-                ErrorCode::RefusedStuck,
-                format!("there is nothing to do: {id} was abandoned"),
-            )
-            .hint(next));
+            return Err(Failure::new(ErrorCode::RefusedStuck, format!("nothing to do: {id} was abandoned"))
+                .hint(next));
         }
         let text = format!("nothing to do: {id} is complete\nget the work:       liza deliver\n{next}");
         let data = json!({ "outcome": "complete", "causes": [], "goal": id, "nothing_to_do": true, "next": "liza deliver" });

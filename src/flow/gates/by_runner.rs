@@ -103,8 +103,7 @@ pub fn ask_runner(
 fn outcome_of(bytes: &[u8], question: &Question<'_>, gate: &Gate) -> Result<GateOutcome> {
     let broken =
         |why: String| failure!(ErrorCode::BusyGates, "the runner could not run gate `{}`: {why}", gate.name);
-    let printed =
-        read_foreign(bytes, Limits::of_bytes(LARGEST)).map_err(|error| broken(error.to_string()))?;
+    let answer = read_foreign(bytes, Limits::of_bytes(LARGEST)).map_err(|error| broken(error.to_string()))?;
     let record: GateRecord = match answer {
         Answer::Record(record) => *record,
         Answer::Failed(why) => return Err(broken(why)),

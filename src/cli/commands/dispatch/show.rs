@@ -18,12 +18,12 @@ impl OnBoard for ShowArgs {
         let Some((path, text)) = dispatch::last_sent(&session.ctx, &self.task) else {
             let known = board.task(&self.task).is_some();
             let why = if known {
-                "no agent was sent a dispatch for it"
+                "liza has sent no dispatch for it"
             } else {
                 "there is no such task on this board"
             };
             return Err(Failure::new(Code::Result, format!("task `{}`: {why}", self.task))
-                .hint("a dispatch is sent by `liza run` and `liza agent run`, for slices and reports only"));
+                .hint("`liza run` and `liza agent run` send dispatches, for slices and reports only"));
         };
         let value: Value = serde_json::from_str(&text).unwrap_or_default();
         let data = json!({ "task": self.task, "file": path, "dispatch": value });

@@ -31,7 +31,10 @@ fn shown(session: &Session) -> Result<Answer, Failure> {
     let questions = waiting(&session.ctx, &board, &config);
     for seen in &agents {
         text.push_str(&lines(seen, now));
-        questions.iter().filter(|one| one.agent == seen.agent).for_each(|one| text.push_str(&asked(one)));
+        questions
+            .iter()
+            .filter(|one| one.agent == seen.agent)
+            .for_each(|one| text.push_str(&question_line(one)));
     }
     if agents.is_empty() {
         text.push_str("no agent is registered; `liza run` starts a team");
@@ -86,7 +89,7 @@ fn lines(seen: &AgentView, now: Wall) -> String {
 }
 
 /// An unanswered question.
-fn asked(question: &Question) -> String {
+fn question_line(question: &Question) -> String {
     format!("    ?? {} ({}): {}\n", question.id, question.asked, shown_line(&question.text()))
 }
 

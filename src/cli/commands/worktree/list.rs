@@ -40,7 +40,7 @@ fn table(worktrees: &[ListedWorktree], total: u64) -> String {
             pad_to(worktree.branch.as_deref().unwrap_or("(no branch)"), 16),
             if worktree.dirty { "  uncommitted work" } else { "" },
         ));
-        let may = if worktree.prunable { "may go" } else { "stays" };
+        let may = if worktree.prunable { "removable" } else { "stays" };
         text.line(format!("  {may}: {}", worktree.why));
     }
     text.line(format!("{} in all", bytes(total)));
