@@ -55,7 +55,7 @@ fn the_first_foreign_commit_is_named() {
         finding.contains(&first) && finding.contains("sneaked in") && finding.contains("1 more"),
         "{finding}"
     );
-    assert!(finding.contains("by hand") && finding.contains("Somebody"), "the reflog tells who: {finding}");
+    assert!(finding.contains("by hand") && finding.contains("Mona"), "the reflog tells who: {finding}");
     assert!(!finding.contains("no longer in it"), "{finding}");
     scene.put(&scene.head);
     scene.world.sound();

@@ -6,7 +6,7 @@ use crate::flow::experiment::{Lab, Options, Progress, Series, choose, gather, ru
 /// Try ideas: plan, edit, review, test, sweep and score each
 ///
 /// IDEAS is a file (one idea per `##` heading, or between lines of `---`) or a directory (one per *.md or *.txt). Skips
-/// ideas that were tried before, unless --only names them or --again is given. Exit 0 if every idea was tried, whatever its verdict.
+/// ideas with a finished run, unless --only names them or --again is given. Exit 0 if every idea was tried, whatever its verdict.
 ///
 /// Example: liza experiment run ideas/ --dry-run
 #[derive(Args)]
@@ -17,7 +17,7 @@ pub struct RunArgs {
     /// Only the idea with this id, even if it was tried before; repeat
     #[arg(long, value_name = "ID")]
     pub only: Vec<String>,
-    /// Try all ideas, even those that were tried before
+    /// Try all ideas, even those with a finished run
     #[arg(long, conflicts_with = "only")]
     pub again: bool,
     /// Number of ideas to try at the same time
