@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_agent_has_one_line_of_any_terminal() {
+    fn agent_line_fits_any_terminal_width() {
         let row = |agent: &str, task: Option<&str>, now: Option<&str>| Row {
             agent: agent.to_owned(),
             role: "coder".to_owned(),

@@ -41,13 +41,13 @@ pub struct Stays {
 }
 
 /// When a task ended; its body must be loaded.
-pub fn ended(task: &Task) -> Wall {
+pub fn end_time(task: &Task) -> Wall {
     task.body().history.last().map_or(task.body().created_at, |entry| entry.time)
 }
 
 /// Whether the task ended at least so many days ago. A time in the future counts as now.
 pub fn ended_before(task: &Task, days: u64, now: Wall) -> bool {
-    u64::try_from(now.since(ended(task))).is_ok_and(|age| age >= days.saturating_mul(86_400))
+    u64::try_from(now.since(end_time(task))).is_ok_and(|age| age >= days.saturating_mul(86_400))
 }
 
 pub fn archive(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report> {
@@ -118,7 +118,7 @@ fn choose(ctx: &Context, board: &Board, which: &Which, report: &mut Report) -> R
     for task in board.tasks.iter().filter(|task| task.status.is_terminal() && !task.is_light()) {
         let young = match which {
             Which::OlderThan(days) if !ended_before(task, *days, ctx.now.wall) => {
-                Some(format!("it ended {}", ended(task)))
+                Some(format!("it ended {}", end_time(task)))
             }
             _ => None,
         };
@@ -185,7 +185,7 @@ fn archive_oldest(ctx: &Context) -> Result<usize> {
         .iter()
         .filter(|task| task.status.is_terminal() && !task.is_light() && finished.check(&task.id).is_ok())
         .collect();
-    old.sort_by_key(|task| ended(task).0);
+    old.sort_by_key(|task| end_time(task).0);
     let ids: Vec<TaskId> =
         old.into_iter().take((standing - STAY).min(AT_ONCE)).map(|task| task.id.clone()).collect();
     if ids.is_empty() {

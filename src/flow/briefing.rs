@@ -213,7 +213,7 @@ impl<'a> Desk<'a> {
     fn written(mut self, config: &ProjectConfig, shown_messages: Vec<String>) -> Result<Brief> {
         for name in crate::prompt::PIECES {
             let piece = sources::piece(self.ctx, name)?;
-            let rendered = render(&piece, &self.facts).map_err(broken)?;
+            let rendered = render(&piece, &self.facts).map_err(template_failure)?;
             self.facts.piece(name, rendered.text);
         }
         let report = self.request.assignment.task().and_then(|id| self.board.task(id));
@@ -221,7 +221,7 @@ impl<'a> Desk<'a> {
             Some(_) => sources::report_template(self.ctx, self.request.role, config)?,
             None => sources::template(self.ctx, self.request.role, config)?,
         };
-        let rendered = render(&template, &self.facts).map_err(broken)?;
+        let rendered = render(&template, &self.facts).map_err(template_failure)?;
         let parts: usize = rendered.sizes.iter().map(|(_, bytes)| bytes).sum();
         let mut sizes = vec![("role".to_owned(), rendered.text.len().saturating_sub(parts))];
         // The project's own template may omit the messages; then the agent has not seen them.
@@ -235,7 +235,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-fn broken(error: TemplateError) -> Failure {
+fn template_failure(error: TemplateError) -> Failure {
     let line = error.line;
     let failure = failure!(ErrorCode::UsageTemplate, "the prompt template {error}")
         .hint("fix the template, or remove it to use the built-in one; no agent is started with a broken one")

@@ -68,7 +68,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
     }
     let files: Vec<String> = changed.iter().map(|change| change.path.clone()).collect();
     let evidence = Evidence {
-        touched: touched(ctx, board, task, &integration, &head, &files)?,
+        touched: files_by_agent(ctx, board, task, &integration, &head, &files)?,
         contains_base: query.is_ancestor(&base, &head)?,
         tests: config.tests_among(kept),
         // Only for a task that may have none.
@@ -91,7 +91,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
 }
 
 /// Which of these files each agent with restricted paths changed.
-fn touched(
+fn files_by_agent(
     ctx: &Context,
     board: &Board,
     task: &TaskId,

@@ -3,7 +3,7 @@
 //! A branch or ref is removed only with proof that its work is in integration. Work that did not land is never
 //! dropped: its branch moves to `refs/liza/attempts`, everything else stays. Only emptying the trash deletes files.
 
-use super::archive::{ended, ended_before};
+use super::archive::{end_time, ended_before};
 use super::prelude::*;
 use super::worktrees::{self, Known, PruneOptions, PruneReport, task_of};
 use crate::git::branch_checked_out_at;
@@ -94,7 +94,7 @@ pub fn gc(ctx: &Context, options: &GcOptions) -> Result<Report> {
     let runs = collect_runs(ctx, options, &mut known)?;
     let deleted = delete(ctx, old, options.dry_run)?;
     let after =
-        if options.dry_run { foreseen(ctx, &before, &worktrees, &runs, &deleted) } else { sizes(ctx) };
+        if options.dry_run { expected_sizes(ctx, &before, &worktrees, &runs, &deleted) } else { sizes(ctx) };
     let size = |(kind, before): (&'static str, u64)| {
         let after = after.get(kind).copied().unwrap_or(0);
         (kind, Size { before, after, freed: before.saturating_sub(after) })
@@ -114,7 +114,7 @@ fn sizes(ctx: &Context) -> BTreeMap<&'static str, u64> {
 }
 
 /// The expected sizes: moving to the trash frees nothing until the trash is emptied.
-fn foreseen(
+fn expected_sizes(
     ctx: &Context,
     before: &BTreeMap<&'static str, u64>,
     worktrees: &PruneReport,
@@ -204,7 +204,7 @@ fn decide(
         stays: "ended lately",
     };
     if !ended_before(task, options.keep_days, ctx.now.wall) {
-        decision.why = format!("{} ended {}; kept for {} days", task.id, ended(task), options.keep_days);
+        decision.why = format!("{} ended {}; kept for {} days", task.id, end_time(task), options.keep_days);
         return Ok(decision);
     }
     if let Some(branch) = at.branch

@@ -10,7 +10,7 @@ const MESSAGES: usize = 20;
 
 /// The handoff with its package. If the package cannot be made, the handoff is made without it: the agent is about to
 /// end.
-pub fn filled(ctx: &Context, mut handoff: HandOff) -> HandOff {
+pub fn with_facts(ctx: &Context, mut handoff: HandOff) -> HandOff {
     match package(ctx, &handoff.task) {
         Ok(package) => handoff.package = package,
         Err(failure) => ctx.narrate(format!("the handoff lacks the facts from git: {}", failure.message)),
@@ -34,12 +34,13 @@ fn package(ctx: &Context, id: &TaskId) -> Result<Option<HandoffPackage>> {
         };
         let base = base.unwrap_or_else(|| attempt.base_commit.clone());
         let changed = query.changed_paths(&base, &head)?;
-        package.files_changed = bounded(changed.iter().map(|changed| changed.path.clone()), FILES, "file");
+        package.files_changed =
+            first_items(changed.iter().map(|changed| changed.path.clone()), FILES, "file");
         let commits = query.commits_between(&base, &head)?;
         let line = |commit: &crate::git::query::CommitInfo| {
             format!("{} {}", commit.id.short(), clipped(shown_line(&commit.subject).trim(), 100))
         };
-        package.commits = bounded(commits.iter().map(line), COMMITS, "commit");
+        package.commits = first_items(commits.iter().map(line), COMMITS, "commit");
         package.test_results = results(task, &head);
         if package.commits.is_empty() {
             package.warnings.push("the branch has no commit".to_owned());
@@ -74,7 +75,7 @@ fn package(ctx: &Context, id: &TaskId) -> Result<Option<HandoffPackage>> {
         let subject = clipped(shown_line(&message.subject).trim(), 100).into_owned();
         format!("{} {} from {}: {subject}", message.id, message.kind.as_str(), message.from)
     };
-    package.open_messages = bounded(letters.map(line), MESSAGES, "message");
+    package.open_messages = first_items(letters.map(line), MESSAGES, "message");
     Ok(Some(package))
 }
 
@@ -102,7 +103,7 @@ fn results(task: &Task, head: &CommitId) -> Vec<String> {
 }
 
 /// The first items, and how many more there are.
-fn bounded(all: impl Iterator<Item = String>, most: usize, what: &str) -> Vec<String> {
+fn first_items(all: impl Iterator<Item = String>, most: usize, what: &str) -> Vec<String> {
     let mut all: Vec<String> = all.collect();
     if all.len() > most {
         let left = all.len() - most;

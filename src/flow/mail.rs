@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn call_shows_orders_whole_and_names_others() {
+    fn call_shows_full_orders_and_lists_others() {
         let mut bench = Bench::new();
         assert_eq!(unseen_text(&bench.board, &agent("coder-1")), None);
         for number in 1..=5 {
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn no_noise_hides_an_order() {
+    fn many_messages_do_not_hide_an_order() {
         let mut bench = Bench::new();
         for number in 1..=5 {
             send(&mut bench, "coder-1", MessageKind::Escalate, &format!("noise {number}"), "loud");

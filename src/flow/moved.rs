@@ -60,7 +60,7 @@ pub fn integration_was_moved(ctx: &Context, board: &Board) -> Result<Option<Evid
 }
 
 /// The same for commands that only show it. A branch in its place costs the reading of one small file.
-pub fn shown(ctx: &Context, board: &Board) -> Option<Evidence> {
+pub fn evidence_to_show(ctx: &Context, board: &Board) -> Option<Evidence> {
     let known = board.rest.integration.head.as_ref()?;
     if refs::loose(&ctx.repo, &board.config().integration_branch).as_ref() == Some(known) {
         return None;

@@ -57,7 +57,7 @@ impl Observer {
         if let Err(error @ (StoreError::Missing(_) | StoreError::OtherVersion { .. })) = read {
             return Err(error.into());
         }
-        let place = ctx.store.place().ok_or_else(|| gone(ctx))?;
+        let place = ctx.store.place().ok_or_else(|| board_gone(ctx))?;
         let mut observer = Self {
             place,
             config: ProjectConfig::default(),
@@ -92,7 +92,7 @@ impl Observer {
 
     pub fn quick_look(&mut self, ctx: &Context) -> Result<QuickLook, Unseen> {
         if ctx.store.place() != Some(self.place) {
-            return Err(Unseen::Gone(gone(ctx)));
+            return Err(Unseen::Gone(board_gone(ctx)));
         }
         let config = FileIdentity::at(&ctx.root().join("liza.yaml")).ok();
         if config != self.config_seen {
@@ -122,17 +122,17 @@ impl Observer {
             room: self.room(ctx),
             ..Outside::default()
         };
-        let snapshot = match settled(ctx) {
+        let snapshot = match read_settled(ctx) {
             Err(StoreError::Invalid { message, hint }) => {
                 return Ok(alerts::of_damage(&Problem { message, hint }, &outside, &ctx.now));
             }
             // The branch existed when this examination started.
-            Err(StoreError::Missing(_)) => return Err(Unseen::Gone(gone(ctx))),
+            Err(StoreError::Missing(_)) => return Err(Unseen::Gone(board_gone(ctx))),
             other => other?,
         };
         let board = &snapshot.board;
         self.branch = Some(board.config().integration_branch.clone());
-        if let Some(problem) = broken(board) {
+        if let Some(problem) = board_problem(board) {
             return Ok(alerts::of_damage(&problem, &outside, &ctx.now));
         }
         outside.rolled_back = snapshot.warning.filter(|warning| !warning.starts_with(EDITED_BY_HAND));
@@ -161,7 +161,7 @@ impl Observer {
     }
 }
 
-fn gone(ctx: &Context) -> Failure {
+fn board_gone(ctx: &Context) -> Failure {
     let board = ctx.store.display();
     failure!(ErrorCode::BoardGone, "{board} is not the same board any more: it was moved or removed")
         .hint("start the watcher again in the board's repository; `liza status` shows whether a board exists")
@@ -186,7 +186,7 @@ fn switches(ctx: &Context) -> Result<Vec<SwitchMark>> {
         .collect())
 }
 
-fn settled(ctx: &Context) -> Result<Snapshot, StoreError> {
+fn read_settled(ctx: &Context) -> Result<Snapshot, StoreError> {
     match ctx.store.read(&Needs::Everything) {
         Err(StoreError::Invalid { .. }) => {
             std::thread::sleep(SETTLE);
@@ -197,7 +197,7 @@ fn settled(ctx: &Context) -> Result<Snapshot, StoreError> {
 }
 
 /// What `validate` would report.
-fn broken(board: &Board) -> Option<Problem> {
+fn board_problem(board: &Board) -> Option<Problem> {
     let found = violations(board);
     let first = found.first()?;
     let more = found.len() - 1;

@@ -39,7 +39,7 @@ pub fn note(checkout: &Path, prepared: &[String]) -> Result<(), Failure> {
 }
 
 /// What was prepared in a checkout for reading.
-pub fn noted(checkout: &Path) -> Vec<String> {
+pub fn recorded_paths(checkout: &Path) -> Vec<String> {
     let text = crate::host::plain_text(&git_dir(checkout).join(RECORD)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prepared_directories_hold_what_is_below() {
+    fn path_below_prepared_directory_is_prepared() {
         let prepared = ["web/node_modules/".to_owned(), ".env".to_owned()];
         for (path, expected) in
             [("web/node_modules/x", true), ("web/node_modules_x", false), (".env", true), (".env/x", false)]

@@ -49,7 +49,7 @@ pub fn plan(ctx: &Context, revision: u64) -> Result<Plan> {
         return Err(failure!(Code::Value, "the board is at revision {}", now.revision)
             .hint("name an earlier revision; `liza log` shows what each changed"));
     }
-    let old = whole(&ctx.store.rebuild(Some(revision))?)?;
+    let old = full_board(&ctx.store.rebuild(Some(revision))?)?;
     let change = RestoreRevision::between(&now, &old, &ctx.now);
     let ids = |pick: &dyn Fn(&crate::board::Task) -> bool, from: &Board| -> Vec<TaskId> {
         from.tasks.iter().filter(|task| pick(task)).map(|task| task.id.clone()).collect()
@@ -107,11 +107,11 @@ fn present(ctx: &Context) -> Result<(Board, Option<Decoded>, Option<String>)> {
         Err(error) => return Err(error.into()),
     };
     let rebuilt = ctx.store.rebuild_published()?;
-    let board = whole(&rebuilt)?;
+    let board = full_board(&rebuilt)?;
     Ok((board, Some(rebuilt), Some(broken)))
 }
 
-fn whole(rebuilt: &Decoded) -> Result<Board> {
+fn full_board(rebuilt: &Decoded) -> Result<Board> {
     let mut decoded = rebuilt.clone();
     decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
     Ok(decoded.into_board())

@@ -35,13 +35,13 @@ pub fn draft(everything: &Everything, sprint: &Sprint, metrics: &Metrics) -> Str
     if let Some(note) = &sprint.note {
         line!(text, "- Note: {}", md_inline(note));
     }
-    done(&mut text, &tasks, metrics);
-    late(&mut text, &tasks, sprint);
+    write_done(&mut text, &tasks, metrics);
+    write_late(&mut text, &tasks, sprint);
     time(&mut text, metrics);
     rejections(&mut text, &tasks, sprint);
     blocked(&mut text, &tasks, sprint);
     spend(&mut text, &tasks, sprint, metrics);
-    trouble(&mut text, everything, sprint, metrics);
+    write_trouble(&mut text, everything, sprint, metrics);
     questions(&mut text, &tasks, metrics);
     text
 }
@@ -64,7 +64,7 @@ fn mark(sprint: &Sprint, task: &Task) -> TaskMark {
     sprint.before.get(&task.id).cloned().unwrap_or_default()
 }
 
-fn done(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
+fn write_done(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     let rows = tasks.iter().filter(|task| task.status == Status::Merged).map(|task| {
         let lead = journey(task, None).lead;
         let lead = lead.map_or(String::new(), |lead| format!(", {} after it was created", took(lead)));
@@ -74,7 +74,7 @@ fn done(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     section(text, &title, rows.collect());
 }
 
-fn late(text: &mut String, tasks: &[&Task], sprint: &Sprint) {
+fn write_late(text: &mut String, tasks: &[&Task], sprint: &Sprint) {
     let mut rows: Vec<String> = Vec::new();
     for task in tasks {
         let merged = journey(task, None).ended.filter(|_| task.status == Status::Merged);
@@ -135,7 +135,7 @@ fn spend(text: &mut String, tasks: &[&Task], sprint: &Sprint, metrics: &Metrics)
     section(text, "The dearest tasks", dear.into_iter().take(5).map(row).collect());
 }
 
-fn trouble(text: &mut String, everything: &Everything, sprint: &Sprint, metrics: &Metrics) {
+fn write_trouble(text: &mut String, everything: &Everything, sprint: &Sprint, metrics: &Metrics) {
     let in_time = |time: Wall| {
         time >= sprint.timeline.started && sprint.timeline.ended.is_none_or(|ended| time <= ended)
     };

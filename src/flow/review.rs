@@ -90,7 +90,7 @@ pub fn verdict(
     match kind {
         VerdictKind::Approve if red_team => {
             let (outcome, revision) =
-                judged(ctx, about, ClearByRedTeam { task, commit, branch_head, feedback })?;
+                record_verdict(ctx, about, ClearByRedTeam { task, commit, branch_head, feedback })?;
             Ok((Judged::Cleared(outcome), revision))
         }
         VerdictKind::Reject if red_team => {
@@ -103,7 +103,7 @@ pub fn verdict(
                 line_ranges: true,
                 edition: Edition::NOW,
             };
-            let (outcome, revision) = judged(ctx, about, reject)?;
+            let (outcome, revision) = record_verdict(ctx, about, reject)?;
             Ok((Judged::Rejected(Rejected::SentBack(outcome)), revision))
         }
         VerdictKind::Approve => {
@@ -132,7 +132,7 @@ pub fn verdict(
             approve.gates = Some(gates::judge(ctx, &question)?);
             // The gates may have taken long, and the branch may have moved meanwhile.
             approve.branch_head = head_of(ctx, &snapshot.board, &approve.task)?;
-            let (outcome, revision) = judged(ctx, about, approve)?;
+            let (outcome, revision) = record_verdict(ctx, about, approve)?;
             Ok((Judged::Approved(outcome), revision))
         }
         VerdictKind::Reject => {
@@ -163,19 +163,19 @@ pub fn verdict(
                 });
                 reject.branch_head = head_of(ctx, &snapshot.board, &reject.task)?;
             }
-            let (outcome, revision) = judged(ctx, about, reject)?;
+            let (outcome, revision) = record_verdict(ctx, about, reject)?;
             Ok((Judged::Rejected(outcome), revision))
         }
         VerdictKind::Discuss => {
             let discuss = Discuss { task, commit, branch_head, feedback, of_risk, drift };
-            let (outcome, revision) = judged(ctx, about, discuss)?;
+            let (outcome, revision) = record_verdict(ctx, about, discuss)?;
             Ok((Judged::Discussed(outcome), revision))
         }
     }
 }
 
 /// Records a verdict and removes its checkout.
-fn judged<V: Verb + Into<Transition>>(
+fn record_verdict<V: Verb + Into<Transition>>(
     ctx: &Context,
     (task, commit): (&TaskId, &CommitId),
     verdict: V,

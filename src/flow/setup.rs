@@ -181,7 +181,7 @@ fn try_way(ctx: &Context, head: &CommitId, way: &Way) -> Result<(Way, Vec<Chosen
         let result = report.result(&gate.name);
         gate.inactive = match result {
             Some(result) if result.status == GateStatus::Pass => None,
-            Some(result) => Some(red(head, result)),
+            Some(result) => Some(red_text(head, result)),
             None => Some("not tried: the gate before it is red".to_owned()),
         };
         chosen.push(Chosen {
@@ -194,7 +194,7 @@ fn try_way(ctx: &Context, head: &CommitId, way: &Way) -> Result<(Way, Vec<Chosen
     Ok((tried, chosen))
 }
 
-fn red(head: &CommitId, result: &GateOutcome) -> String {
+fn red_text(head: &CommitId, result: &GateOutcome) -> String {
     let why = result.reason.as_deref().unwrap_or("it did not pass");
     let why = shown_line(why);
     clipped(&format!("red on {} after {}: {why}", head.short(), seconds(result.duration_ms)), LONGEST_REASON)

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_keeps_head_and_tail() {
+    fn long_output_keeps_head_and_tail() {
         let (done, log) = ran(
             "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last",
             "last",

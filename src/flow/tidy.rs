@@ -2,7 +2,7 @@
 //! once newer ones are merged. Their content is in integration, or was only read; anything else stays for `liza gc`
 //! to name.
 
-use super::merged::{finish_deletions, newest_merged, standing};
+use super::merged::{finish_deletions, merged_with_worktree, newest_merged};
 use super::prelude::*;
 use super::prepared::is_prepared;
 use super::worktrees::{self, PruneOptions};
@@ -29,7 +29,7 @@ fn delete_review_checkout(ctx: &Context, path: &Path, commit: Option<&CommitId>)
     let record = checkouts::list(&ctx.repo)?.into_iter().find(|record| record.path.as_deref() == Some(path));
     let Some(record) = record.filter(|record| ctx.worktrees().is_ours(record)) else { return Ok(()) };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let prepared = super::prepared::noted(path);
+    let prepared = super::prepared::recorded_paths(path);
     let query = ctx.query()?;
     let submitted = match commit {
         Some(commit) => vec![commit.clone()],
@@ -79,16 +79,16 @@ pub fn after_merge(ctx: &Context, board: &Board, task: &TaskId, commit: &CommitI
 
 fn delete_older(ctx: &Context, board: &Board) -> Result<()> {
     let KeepMerged::Newest(keep) = ctx.project_config()?.worktrees.keep_merged else { return Ok(()) };
-    let (standing, going) = standing(ctx, board);
+    let (merged, going) = merged_with_worktree(ctx, board);
     if going {
         let _one_at_a_time = ctx.machine.lock_worktrees()?;
         finish_deletions(ctx)?;
     }
-    if standing.len() <= keep {
+    if merged.len() <= keep {
         return Ok(());
     }
-    let newest = newest_merged(ctx, &ctx.read(&Needs::Tasks(standing.clone()))?.board)?;
-    let older: Vec<TaskId> = standing.into_iter().filter(|id| !newest.contains(id)).collect();
+    let newest = newest_merged(ctx, &ctx.read(&Needs::Tasks(merged.clone()))?.board)?;
+    let older: Vec<TaskId> = merged.into_iter().filter(|id| !newest.contains(id)).collect();
     worktrees::prune(ctx, PruneOptions::default(), Some(&older)).map(|_| ())
 }
 

@@ -167,7 +167,7 @@ fn gather(
     let named = |path: &Path| task_of(&path.file_name().unwrap_or_default().to_string_lossy());
     let is_asked_for =
         |path: &Path| only.is_none_or(|only| named(path).is_some_and(|task| only.contains(&task)));
-    for (path, purpose) in found(ctx, &records)?.into_iter().filter(|(path, _)| is_asked_for(path)) {
+    for (path, purpose) in worktree_paths(ctx, &records)?.into_iter().filter(|(path, _)| is_asked_for(path)) {
         let worktree = look(ctx, &snapshot.board, &mut known, record_of(&records, &path), path, purpose)?;
         let asked_for = |only: &[TaskId]| worktree.task.as_ref().is_some_and(|task| only.contains(task));
         if only.is_none_or(asked_for) {
@@ -176,14 +176,14 @@ fn gather(
     }
     let repo = &ctx.repo;
     host::for_each(&mut worktrees, |worktree| {
-        inside(repo, worktree, record_of(&records, &worktree.path), Filters::Skip);
+        examine_content(repo, worktree, record_of(&records, &worktree.path), Filters::Skip);
         also(worktree);
     });
     Ok(worktrees)
 }
 
 /// Directories, and git's records whose directory is gone.
-fn found(ctx: &Context, records: &[Checkout]) -> Result<BTreeMap<PathBuf, Purpose>> {
+fn worktree_paths(ctx: &Context, records: &[Checkout]) -> Result<BTreeMap<PathBuf, Purpose>> {
     let home = ctx.machine.worktrees();
     let mut all = BTreeMap::new();
     let homes = [
@@ -279,7 +279,7 @@ fn look(
         let own = format!(".worktrees/{name}");
         let attempt = task.body().attempts.iter().rfind(|attempt| attempt.worktree == own);
         worktree.prepared = match purpose {
-            Purpose::Review => super::prepared::noted(&worktree.path),
+            Purpose::Review => super::prepared::recorded_paths(&worktree.path),
             _ => attempt.map_or(Vec::new(), |attempt| attempt.not_work()),
         };
         worktree.task = id;
@@ -347,7 +347,7 @@ fn work_ended(
 }
 
 /// Examines the worktree and decides whether it may be removed.
-fn inside(repo: &Repo, worktree: &mut ListedWorktree, record: Option<&Checkout>, filters: Filters) {
+fn examine_content(repo: &Repo, worktree: &mut ListedWorktree, record: Option<&Checkout>, filters: Filters) {
     let sound = checkouts::check_sound(repo, &worktree.path);
     let sound_here = sound.is_ok();
     let gone = worktree.path.symlink_metadata().is_err();
@@ -397,7 +397,7 @@ fn inside(repo: &Repo, worktree: &mut ListedWorktree, record: Option<&Checkout>,
 
 impl ListedWorktree {
     /// Why it stays, as a heading.
-    pub fn stays(&self) -> &'static str {
+    pub fn stay_heading(&self) -> &'static str {
         match self.purpose {
             Purpose::Experiment => "of experiments",
             _ if !self.is_ours() => "not made by liza",
@@ -433,7 +433,7 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
         if worktree.dirty && !options.dry_run {
             let records = checkouts::list(&ctx.repo)?;
             let record = record_of(&records, &worktree.path);
-            inside(&ctx.repo, &mut worktree, record, Filters::Run);
+            examine_content(&ctx.repo, &mut worktree, record, Filters::Run);
         }
         if !worktree.prunable_with(options.save) {
             report.stay.push(worktree);
@@ -511,7 +511,7 @@ pub(super) fn detached_checkout(
     let sound = checkouts::check_sound(&ctx.repo, &path).is_ok()
         && content::head(&path).is_ok_and(|head| &head == commit)
         && content::status(&path, Filters::Run).is_ok_and(|dirty| {
-            let prepared = super::prepared::noted(&path);
+            let prepared = super::prepared::recorded_paths(&path);
             dirty.iter().all(|found| super::prepared::is_prepared(&prepared, &found.path))
         });
     if sound {

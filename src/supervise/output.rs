@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_named() {
+    fn reached_limit_is_named() {
         let limits = Limits { wall_seconds: None, turns: Some(5), tokens: Some(100) };
         let bounds = Bounds::new(limits, Vec::new());
         assert_eq!(bounds.reached(&Usage::default()), None);

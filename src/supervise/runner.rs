@@ -7,7 +7,7 @@ use super::child;
 use super::event::Sink;
 use super::listen::{listen, polling};
 use super::prelude::*;
-use super::session::{Files, reason, stopping};
+use super::session::{Files, reason, switch_for};
 use crate::board::grants::Operation;
 use crate::board::rules::{Claimed, RetireAgent};
 use crate::flow::{agents, claim, merge, review};
@@ -245,7 +245,7 @@ impl Runner {
     fn work_until_over(&mut self) -> Result<Left, Failure> {
         loop {
             self.ctx.now = crate::host::now();
-            if let Some(switch) = stopping(&self.ctx, &self.agent, None) {
+            if let Some(switch) = switch_for(&self.ctx, &self.agent, None) {
                 if switch.kind == SwitchKind::Abort {
                     return Ok(Left::Aborted(reason(&switch)));
                 }
@@ -346,7 +346,7 @@ impl Runner {
             if let Some(over) = self.wait(left) {
                 return Some(over);
             }
-            if let Some(switch) = stopping(&self.ctx, &self.agent, task)
+            if let Some(switch) = switch_for(&self.ctx, &self.agent, task)
                 && switch.kind == SwitchKind::Abort
             {
                 return Some(Left::Aborted(reason(&switch)));

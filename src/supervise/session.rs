@@ -364,7 +364,7 @@ impl Watch<'_> {
             self.limit(why);
         }
         let frame = self.frame;
-        if let Some(switch) = stopping(frame.ctx, &frame.halting.agent, frame.task) {
+        if let Some(switch) = switch_for(frame.ctx, &frame.halting.agent, frame.task) {
             if switch.kind == SwitchKind::Abort && !self.stopping {
                 self.stop(Why::Abort(reason(&switch)));
             } else if paused.is_none() && !self.stopping {
@@ -487,6 +487,6 @@ pub fn reason(switch: &Switch) -> String {
 }
 
 /// The strongest switch for an agent or what it works on.
-pub fn stopping(ctx: &Context, agent: &AgentId, task: Option<&TaskId>) -> Option<Switch> {
+pub fn switch_for(ctx: &Context, agent: &AgentId, task: Option<&TaskId>) -> Option<Switch> {
     ctx.store.switches().ok()?.stopping(agent, task).cloned()
 }

@@ -12,7 +12,7 @@ use super::ledger::Ledger;
 use super::output::{Bounds, Gauge, Tariff};
 use super::prelude::*;
 use super::runner::{After, Left, Runner, failure_text};
-use super::session::{self, Ended, Files, Frame, Halting, Why, reason, stopping};
+use super::session::{self, Ended, Files, Frame, Halting, Why, reason, switch_for};
 use crate::board::rules::SeeMessages;
 use crate::flow::sessions;
 use crate::policy::halting::last_number;
@@ -238,7 +238,7 @@ impl Runner {
 
     /// An ABORT for the team or this agent ends the runner; an ABORT for the task ends only the work on that task.
     fn aborted(&self, assignment: &Assignment, why: &str) -> After {
-        if stopping(&self.ctx, &self.agent, None).is_some() {
+        if switch_for(&self.ctx, &self.agent, None).is_some() {
             return After::Leave(Left::Aborted(why.to_owned()));
         }
         self.release_work(assignment, why);
@@ -249,7 +249,7 @@ impl Runner {
     fn wait_for_leave_to_start(&mut self, task: Option<&TaskId>) -> Option<Left> {
         let mut reported = false;
         loop {
-            let switch = stopping(&self.ctx, &self.agent, task)?;
+            let switch = switch_for(&self.ctx, &self.agent, task)?;
             if switch.kind == SwitchKind::Abort {
                 return Some(Left::Aborted(reason(&switch)));
             }

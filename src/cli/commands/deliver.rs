@@ -51,7 +51,7 @@ impl OnBoard for DeliverArgs {
         };
         if self.dry_run {
             let foreseen = plan.foreseen();
-            let mut text = would(&plan.source, &foreseen);
+            let mut text = plan_text(&plan.source, &foreseen);
             if let Some(change) = &plan.config {
                 text.line(format!("it would change liza.yaml (--accept-config):\n{change}"));
             }
@@ -61,7 +61,7 @@ impl OnBoard for DeliverArgs {
         }
         self.accepts(session, plan.config.as_deref())?;
         self.waive(session)?;
-        session.carry_out(|ctx| deliver::deliver(ctx, &plan), delivered)
+        session.carry_out(|ctx| deliver::deliver(ctx, &plan), delivered_text)
     }
 }
 
@@ -112,11 +112,11 @@ impl DeliverArgs {
         }
         self.accepts(session, asked.config.as_deref())?;
         self.waive(session)?;
-        session.carry_out(|ctx| deliver::open(ctx, asked), requested)
+        session.carry_out(|ctx| deliver::open(ctx, asked), request_text)
     }
 }
 
-fn would(source: &str, foreseen: &Delivered) -> String {
+fn plan_text(source: &str, foreseen: &Delivered) -> String {
     let mut text = String::new();
     let Delivered { branch, new, old, commits, files, .. } = foreseen;
     match old {
@@ -136,7 +136,7 @@ fn would(source: &str, foreseen: &Delivered) -> String {
     text
 }
 
-fn delivered(done: &Delivered) -> String {
+fn delivered_text(done: &Delivered) -> String {
     let mut text = format!("{} is at {}\n", done.branch, done.new);
     if done.old.is_some() {
         let brought = format!("{}, {}", plural(done.commits, "commit"), plural(done.files, "file"));
@@ -149,7 +149,7 @@ fn delivered(done: &Delivered) -> String {
     text
 }
 
-fn requested(asked: &PullRequest) -> String {
+fn request_text(asked: &PullRequest) -> String {
     let pushed = format!(
         "pushed {} ({}) to {} ({})",
         asked.branch,

@@ -85,7 +85,7 @@ impl Execute for DemoArgs {
             Err(Ended::Failed(failure)) => {
                 return Err(kept_for_looking(*failure, temporary, self.keep.is_some()));
             }
-            Err(Ended::Signal(signal)) => return Ok(stopped(signal)),
+            Err(Ended::Signal(signal)) => return Ok(interrupted_answer(signal)),
         };
         self.judged(&stage, &story, &checks, temporary, began)
     }
@@ -102,7 +102,7 @@ impl DemoArgs {
             Ok(PlayedGoal::Done { stage, story, checks }) => {
                 self.judged(&stage, &story, &checks, temporary, began)
             }
-            Ok(PlayedGoal::Signal(signal)) => Ok(stopped(signal)),
+            Ok(PlayedGoal::Signal(signal)) => Ok(interrupted_answer(signal)),
             Err(failure) => Err(kept_for_looking(failure, temporary, self.keep.is_some())),
         }
     }
@@ -143,7 +143,7 @@ impl DemoArgs {
         ));
         let (checks, report) = match try_ideas(&root, temporary.path(), ui) {
             Ok(Played::Whole(checks, report)) => (checks, report),
-            Ok(Played::Signal(signal)) => return Ok(stopped(signal)),
+            Ok(Played::Signal(signal)) => return Ok(interrupted_answer(signal)),
             Err(failure) => return Err(kept_for_looking(failure, temporary, self.keep.is_some())),
         };
         let (all, seconds) = (checks.iter().all(|check| check.shown), began.elapsed().as_secs_f64());
@@ -168,7 +168,7 @@ impl DemoArgs {
     }
 }
 
-fn stopped(signal: i32) -> Answer {
+fn interrupted_answer(signal: i32) -> Answer {
     let stopped = Failure::new(ErrorCode::of_signal(signal), "stopped by a signal");
     let answer = Answer::new(json!({ "stopped": signal }), "stopped; every agent has ended").failed(stopped);
     answer.exit(exit_code(signal))

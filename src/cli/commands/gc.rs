@@ -56,7 +56,7 @@ fn summary(report: &Report) -> String {
     let done = commas(done.map(|(count, noun, what)| format!("{} {what}", plural(count, noun))));
     let mut stays: BTreeMap<String, usize> = BTreeMap::new();
     for worktree in &report.worktrees.stay {
-        *stays.entry(format!("worktree {}", worktree.stays())).or_default() += 1;
+        *stays.entry(format!("worktree {}", worktree.stay_heading())).or_default() += 1;
     }
     for decision in report.refs.iter().filter(|one| one.action == Action::Kept) {
         *stays.entry(format!("ref {}", decision.stays)).or_default() += 1;

@@ -197,7 +197,8 @@ fn line(record: &LooseRecord) -> String {
             let Parts { reason, text, message, answer, goal, summary, detail, details, .. } = &parts;
             let extra = first(&[reason, text, message, answer, goal, summary, detail, details]);
             (
-                task.or_else(|| parts.tasks.as_ref().map(|tasks| several(&tasks.ids()))).unwrap_or_default(),
+                task.or_else(|| parts.tasks.as_ref().map(|tasks| task_ids_text(&tasks.ids())))
+                    .unwrap_or_default(),
                 extra
                     .filter(|text| !text.is_empty())
                     .map_or(String::new(), |text| format!(": {}", shown_line(&text))),
@@ -211,7 +212,7 @@ fn line(record: &LooseRecord) -> String {
 }
 
 /// The first of several tasks and the number of the others.
-fn several(ids: &[&str]) -> String {
+fn task_ids_text(ids: &[&str]) -> String {
     const SHOWN: usize = 5;
     let more = ids.len().saturating_sub(SHOWN);
     let shown = ids[..ids.len() - more].join(", ");

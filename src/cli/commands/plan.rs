@@ -43,7 +43,7 @@ impl OnBoard for PlanArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let bytes = session.input.document(&self.file)?;
         let root = session.ctx.root().to_owned();
-        let mut planned = read_planned(&bytes, &|path| standing(&root, path))?;
+        let mut planned = read_planned(&bytes, &|path| path_kind(&root, path))?;
         for stream in &planned.workstreams {
             planned.tasks.push(plan_task(stream)?);
         }
@@ -217,7 +217,7 @@ fn order_words(count: usize, order: &Order) -> String {
 }
 
 /// Whether the person's checkout has a file or directory at a path; a link counts as neither, because no task may follow it.
-fn standing(root: &std::path::Path, path: &str) -> Option<Standing> {
+fn path_kind(root: &std::path::Path, path: &str) -> Option<Standing> {
     let path = crate::board::RepoPath::new(path).ok()?;
     let kind = std::fs::symlink_metadata(root.join(path.as_str())).ok()?.file_type();
     if kind.is_dir() {

@@ -32,7 +32,7 @@ pub enum Format {
 impl OnBoard for ReportArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         if self.goal || self.format.is_some() {
-            return whole(session, self);
+            return full_report(session, self);
         }
         let (report, text, revision) = work_graph(session)?;
         let data = serde_json::to_value(&report).map_err(|error| {
@@ -56,7 +56,7 @@ fn work_graph(session: &Session) -> Result<(GraphReport, String, u64), Failure> 
 }
 
 /// The work graph with results and cost.
-fn whole(session: &Session, args: &ReportArgs) -> Result<Answer, Failure> {
+fn full_report(session: &Session, args: &ReportArgs) -> Result<Answer, Failure> {
     let found = roll_up::gather(&session.ctx)?;
     let revision = found.everything.board.revision;
     let data = if args.goal { found.goal_json() } else { found.json() };

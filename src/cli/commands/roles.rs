@@ -23,10 +23,10 @@ impl OnBoard for RolesArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let found = roles::roles(&session.ctx)?;
         let mut answer = match &self.role {
-            None => all(&found),
+            None => all_roles(&found),
             Some(role) => {
                 session.known_role(role)?;
-                one(&found, role)
+                one_role(&found, role)
             }
         };
         if !found.problems.is_empty() {
@@ -48,7 +48,7 @@ fn short(cell: &Cell) -> String {
     }
 }
 
-fn all(found: &roles::Roles) -> Answer {
+fn all_roles(found: &roles::Roles) -> Answer {
     let Matrix { roles, rows } = &found.matrix;
     let first = rows.iter().map(|row| row.what.len()).max().unwrap_or_default() + 2;
     let width = |at: usize| {
@@ -96,7 +96,7 @@ const BUILT_IN: &str = "built-in";
 
 const CONFIG: &str = "liza.yaml";
 
-fn one(found: &roles::Roles, role: &Role) -> Answer {
+fn one_role(found: &roles::Roles, role: &Role) -> Answer {
     let registry = Registry::new(&found.config);
     let said = registry.said(role);
     let from = |is_said: bool| if is_said { CONFIG } else { BUILT_IN };

@@ -41,7 +41,7 @@ impl OnBoard for StatusArgs {
             counts.insert(status.as_str().to_owned(), count.into());
         }
         // Reported, not refused: the caller may be the person who decides about it.
-        let moved = moved::shown(&session.ctx, board);
+        let moved = moved::evidence_to_show(&session.ctx, board);
         let wakes = wakes(board, session.ctx.now.wall);
         // Every command reports unseen messages to agents; only `status` reports them to people.
         let unread = board.unseen_by(&AgentId::human()).len();

@@ -45,9 +45,9 @@ impl Desk<'_> {
         self.facts.block("outputs", outputs);
 
         let whole = Bound::new(32 * KIB, format!("`liza review show {id} --no-diff`"));
-        let announced = current_checkpoint(body).map(announced).unwrap_or_default();
-        let aligned = compared(&alignment::answers(body));
-        let found = found(submission, task.kind) + &gates_said(task);
+        let announced = current_checkpoint(body).map(checkpoint_text).unwrap_or_default();
+        let aligned = comparison_text(&alignment::answers(body));
+        let found = submission_text(submission, task.kind) + &gates_said(task);
         let protected = submission.protected.join("\n");
         let outside: Vec<String> =
             outside::since_claim(self.ctx, self.board, id).iter().map(outside::Outside::words).collect();
@@ -121,7 +121,7 @@ impl Desk<'_> {
     }
 }
 
-fn announced(checkpoint: &Checkpoint) -> String {
+fn checkpoint_text(checkpoint: &Checkpoint) -> String {
     let more = |text: &str| indent(text.trim(), 2).trim_start().to_owned();
     let mut lines = vec![format!("intent: {}", more(&checkpoint.intent))];
     for (at, assumption) in checkpoint.assumptions.iter().enumerate() {
@@ -136,7 +136,7 @@ fn announced(checkpoint: &Checkpoint) -> String {
     lines.join("\n")
 }
 
-fn compared(answers: &[Answer]) -> String {
+fn comparison_text(answers: &[Answer]) -> String {
     let lines = answers.iter().map(|answer| {
         let mark = match answer.holds {
             _ if answer.answer.starts_with("judge") => "judge",
@@ -148,7 +148,7 @@ fn compared(answers: &[Answer]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn found(submission: &Submission, kind: Kind) -> String {
+fn submission_text(submission: &Submission, kind: Kind) -> String {
     let ran = &submission.validation;
     let passed = if ran.passed() { "passed" } else { "FAILED" };
     let exit = ran.exit.map_or("none".to_owned(), |code| code.to_string());

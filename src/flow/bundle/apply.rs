@@ -51,7 +51,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
         snapshot = ctx.read(&Needs::Everything)?;
     }
     ctx.integration_in_place(&snapshot.board)?;
-    let holds = allowed(ctx, &snapshot.board, |board, call| {
+    let holds = check_rule(ctx, &snapshot.board, |board, call| {
         entry.check_place(board, call).map(|task| task.assigned_to.as_ref() == Some(&call.by.id()))
     })?;
     // From here on the command acts under this claim only, not under a later one of the same holder.
@@ -76,7 +76,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
         // Only the agent that works on the task blocks it by this.
         return Err(if only_conflicts && holds { blocked(ctx, loaded, task, failure) } else { failure });
     }
-    allowed(ctx, &snapshot.board, |board, call| entry.check_paths(board, call, &files))?;
+    check_rule(ctx, &snapshot.board, |board, call| entry.check_paths(board, call, &files))?;
     for file in &applied.unverified {
         let said = "the bundle has no checksum of this file; liza compared only the lines in its hunks";
         ctx.narrate(format!("{file}: {said}"));
@@ -130,7 +130,11 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
 }
 
 /// Checks a rule against the present board.
-fn allowed<T>(ctx: &Context, board: &Board, rule: impl Fn(&Board, &Call) -> Result<T, Refusal>) -> Result<T> {
+fn check_rule<T>(
+    ctx: &Context,
+    board: &Board,
+    rule: impl Fn(&Board, &Call) -> Result<T, Refusal>,
+) -> Result<T> {
     let actor = board.identify(&ctx.credentials)?;
     let world = World { switches: ctx.store.switches()?, ..Default::default() };
     Ok(rule(board, &Call::new(actor, &host::now(), &world))?)
@@ -145,13 +149,13 @@ fn task_checkout(ctx: &Context, board: &Board, task: &TaskId) -> Result<TaskChec
         let what = format!("the worktree of `{task}` is not on its branch `{branch}`");
         return Err(Failure::new(Code::WorktreeDirty, what).hint(hint).detail("paths", ["HEAD"]));
     }
-    elsewhere(ctx, &worktree, &branch)?;
+    refuse_other_checkout(ctx, &worktree, &branch)?;
     let prepared = crate::flow::prepared::not_work(board, task);
     Ok(TaskCheckout { worktree, branch, head, prepared })
 }
 
 /// Moving a branch that another checkout has would make that checkout differ from its branch.
-fn elsewhere(ctx: &Context, worktree: &Path, branch: &str) -> Result<()> {
+fn refuse_other_checkout(ctx: &Context, worktree: &Path, branch: &str) -> Result<()> {
     match checkouts::branch_checked_out_beside(&ctx.repo, branch, Some(worktree))? {
         None => Ok(()),
         Some(path) => {
@@ -198,7 +202,7 @@ fn in_the_way(ctx: &Context, checkout: &TaskCheckout, task: &TaskId, changes: &[
             }
             if tracked && part == path && there.is_dir() {
                 let known = query.files_below(&checkout.head, path)?;
-                below(&checkout.worktree, path, &known, &mut found);
+                collect_unknown_files(&checkout.worktree, path, &known, &mut found);
             }
         }
     }
@@ -212,11 +216,11 @@ fn in_the_way(ctx: &Context, checkout: &TaskCheckout, task: &TaskId, changes: &[
 }
 
 /// Every file on disk below a directory except the known ones.
-fn below(worktree: &Path, dir: &str, known: &[String], found: &mut Vec<String>) {
+fn collect_unknown_files(worktree: &Path, dir: &str, known: &[String], found: &mut Vec<String>) {
     for entry in fs::read_dir(worktree.join(dir)).into_iter().flatten().flatten() {
         let path = format!("{dir}/{}", entry.file_name().to_string_lossy());
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            below(worktree, &path, known, found);
+            collect_unknown_files(worktree, &path, known, found);
         } else if !known.contains(&path) {
             found.push(format!("{path} (ignored by git)"));
         }

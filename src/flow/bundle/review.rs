@@ -74,7 +74,7 @@ pub fn review(
         })
     };
     ctx.ask(&snapshot.board, verdict(true, None, None)?)?;
-    let checklist = answered(&bundle.reviewer_checklist, answers)?;
+    let checklist = check_answers(&bundle.reviewer_checklist, answers)?;
     let base = base(ctx, &snapshot.board, bundle, onto)?;
     let applied = examine(ctx, &snapshot.board, bundle, &base, own)?;
     let mut reasons: Vec<String> = applied.problems.iter().map(|problem| problem.message.clone()).collect();
@@ -163,7 +163,7 @@ fn answer(verdict: Verdict, path: &Path, revision: u64) -> Result<(Verdict, u64)
 }
 
 /// Checks that every item has one answer, and every answer an item.
-fn answered(items: &[String], answers: &[(usize, bool, String)]) -> Result<Vec<Answered>> {
+fn check_answers(items: &[String], answers: &[(usize, bool, String)]) -> Result<Vec<Answered>> {
     let incomplete = |message: String| {
         let listed: Vec<String> =
             items.iter().enumerate().map(|(at, item)| format!("{} {item}", at + 1)).collect();

@@ -70,7 +70,7 @@ fn carry_out(ctx: &Context, plan: &Plan, head: &CommitId) -> Result<(Moved, u64)
                 Ok(refs::update_saying(&ctx.repo, &refname, &step.new, expected, Some(&why))?)
             })
             .map_err(|failure| match &plan.checkout {
-                Some(checkout) => back(ctx, checkout, &from, &step.new, failure),
+                Some(checkout) => restore_checkout(ctx, checkout, &from, &step.new, failure),
                 None => failure,
             })?;
         crash::point("move.moved");
@@ -88,10 +88,16 @@ fn carry_out(ctx: &Context, plan: &Plan, head: &CommitId) -> Result<(Moved, u64)
 /// Writes the files of the checkout; undoes what git started and could not finish.
 fn files(ctx: &Context, checkout: &Path, from: &CommitId, to: &CommitId) -> Result<()> {
     let say = || ctx.narrate(format!("writing the files of {}", checkout.display()));
-    bring(checkout, from, to, say).map_err(|error| back(ctx, checkout, from, to, error.into()))
+    bring(checkout, from, to, say).map_err(|error| restore_checkout(ctx, checkout, from, to, error.into()))
 }
 
-fn back(ctx: &Context, checkout: &Path, from: &CommitId, to: &CommitId, failure: Failure) -> Failure {
+fn restore_checkout(
+    ctx: &Context,
+    checkout: &Path,
+    from: &CommitId,
+    to: &CommitId,
+    failure: Failure,
+) -> Failure {
     let left = ctx.query().and_then(|query| Ok(take_back(&ctx.repo, query, checkout, from, to)?));
     let there = match left {
         Ok(left) if left.is_empty() => "branch and files are as before".to_owned(),

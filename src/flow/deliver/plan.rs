@@ -95,7 +95,9 @@ pub fn plan(ctx: &Context, wanted: &Wanted<'_>) -> Result<Plan> {
                     "to bring its own commits there: liza integration advance {branch} --reason …"
                 )));
         }
-        Some(old) if !query.is_ancestor(old, &head)? => (true, merged(ctx, &source, &branch, &head, old)?),
+        Some(old) if !query.is_ancestor(old, &head)? => {
+            (true, merged_tree(ctx, &source, &branch, &head, old)?)
+        }
         _ => (false, head.clone()),
     };
     let from = start(ctx, old.as_ref())?;
@@ -254,7 +256,13 @@ pub fn refuse_obstacles(
 }
 
 /// The tree that integration will have once the target's own commits are merged into it.
-fn merged(ctx: &Context, source: &str, branch: &str, head: &CommitId, old: &CommitId) -> Result<CommitId> {
+fn merged_tree(
+    ctx: &Context,
+    source: &str,
+    branch: &str,
+    head: &CommitId,
+    old: &CommitId,
+) -> Result<CommitId> {
     match merge_tree(&ctx.repo, head, old)? {
         MergeTree::Clean(tree) => Ok(tree),
         MergeTree::Conflict { files, .. } => {

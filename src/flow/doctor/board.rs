@@ -65,11 +65,11 @@ fn unsettled_edit(scene: &Scene) -> Finding {
     match scene.ctx.store.judge_edit(&scene.ctx.now) {
         Ok(Judged::Adoptable(edit)) if edit.is_empty() => {
             finding("only layout or comments differ; a person's next command restores the layout".to_owned())
-                .fixed_by(settle)
+                .fixed_by(settle_edit)
         }
         Ok(Judged::Adoptable(edit)) => {
             finding(format!("a person's next command adopts it: {}", edit.summary().join(", ")))
-                .fixed_by(settle)
+                .fixed_by(settle_edit)
         }
         Ok(Judged::Refused(why)) => finding(format!(
             "a person's next command refuses it, keeps the file and sets PAUSE: {why}; fix that part of the file, or undo the edit (a person may edit {EDITABLE})"
@@ -85,7 +85,7 @@ fn unsettled_edit(scene: &Scene) -> Finding {
     }
 }
 
-fn settle(ctx: &Context) -> Result<Option<String>> {
+fn settle_edit(ctx: &Context) -> Result<Option<String>> {
     ctx.store.settle_edits(&ctx.credentials, &host::now())?;
     let said = ctx.store.take_messages();
     Ok((!said.is_empty()).then(|| said.join("\n")))
@@ -99,7 +99,7 @@ pub fn pending_edits(scene: &Scene) -> Result<Vec<Finding>> {
         let what = format!("an edit of state.yaml waits for a person: {}", edit.file);
         let remedy = "a person's next command applies or refuses it";
         let why = "the edit is not on the board; a command of an agent or a runner found it";
-        found.push(Finding::new("edit.pending", what, why, remedy).fixed_by(settle));
+        found.push(Finding::new("edit.pending", what, why, remedy).fixed_by(settle_edit));
     }
     for stray in scene.ctx.store.stray_edits(board) {
         let what = format!("{} was not set aside by liza, or is settled", stray.display());

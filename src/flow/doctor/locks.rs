@@ -19,7 +19,7 @@ pub fn of_git(scene: &Scene) -> Result<Vec<Finding>> {
         board.rest.intents.iter().any(|intent| scene.ctx.machine.works_on_intents(&intent.owner))
     });
     let mut found = Vec::new();
-    for lock in standing(scene)? {
+    for lock in existing_locks(scene)? {
         if lock.age.is_some_and(|age| age < ORDINARY) {
             continue;
         }
@@ -49,7 +49,7 @@ pub fn of_git(scene: &Scene) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-fn standing(scene: &Scene) -> Result<Vec<LockFile>> {
+fn existing_locks(scene: &Scene) -> Result<Vec<LockFile>> {
     let ctx = scene.ctx;
     let worktrees = ctx.worktrees();
     let ours: Vec<_> =

@@ -50,10 +50,10 @@ pub fn run(lab: &Lab, request: &CommandRequest<'_>) -> CommandOutcome {
     let done = execute(&job, &|| lab.must_end().is_some());
     let _ = write_log(request.log, &lab.redacted(&words), &[&done.output]);
     let stopped = if done.ended == shell::Ended::Stopped { lab.must_end().or(Some(BY_SIGNAL)) } else { None };
-    judged(&done, request.timeout, stopped)
+    outcome_of(&done, request.timeout, stopped)
 }
 
-fn judged(done: &Done, timeout: Duration, stopped: Option<&'static str>) -> CommandOutcome {
+fn outcome_of(done: &Done, timeout: Duration, stopped: Option<&'static str>) -> CommandOutcome {
     let (exit_code, problem) = match &done.ended {
         shell::Ended::Exited(0) => (Some(0), None),
         shell::Ended::Exited(code) => (Some(*code), Some(format!("exit {code}"))),

@@ -49,7 +49,7 @@ impl From<Failure> for Over {
 
 type Going<T = ()> = std::result::Result<T, Over>;
 
-fn over<T>(outcome: Outcome, why: impl Into<String>) -> Going<T> {
+fn end<T>(outcome: Outcome, why: impl Into<String>) -> Going<T> {
     Err(Over::As(outcome, Some(why.into())))
 }
 
@@ -107,10 +107,10 @@ impl Run<'_> {
     /// Reports and records the phase. A signal or a switch ends the run here.
     fn enter(&mut self, phase: &str) -> Going {
         if interruption::signal().is_some() {
-            return over(Outcome::Interrupted, BY_SIGNAL);
+            return end(Outcome::Interrupted, BY_SIGNAL);
         }
         if let Some(kind) = self.lab.switch() {
-            return over(Outcome::Interrupted, format!("{} is set", kind.as_str()));
+            return end(Outcome::Interrupted, format!("{} is set", kind.as_str()));
         }
         let first = self.summary.phase == START;
         phase.clone_into(&mut self.summary.phase);
@@ -158,7 +158,7 @@ impl Run<'_> {
         let answer = agent::call(self.lab, &call)?;
         self.summary.use_up(step.as_str(), answer.seconds, answer.usage.tokens(), answer.usage.cost_usd);
         match answer.stopped {
-            Some(why) => over(Outcome::Interrupted, why),
+            Some(why) => end(Outcome::Interrupted, why),
             None => Ok(answer),
         }
     }
@@ -177,11 +177,11 @@ impl Run<'_> {
             self.leave_untouched(Step::Planner, &self.base.clone(), seen.as_ref())?;
         }
         if let Some(why) = answer.failed {
-            return over(Outcome::PlanFailed, why);
+            return end(Outcome::PlanFailed, why);
         }
         let missing = missing_sections(&answer.text);
         if !missing.is_empty() {
-            return over(Outcome::PlanFailed, format!("the plan has no section {}", missing.join(" and ")));
+            return end(Outcome::PlanFailed, format!("the plan has no section {}", missing.join(" and ")));
         }
         self.summary.plan = Some(answer.text.clone());
         Ok(answer.text)
@@ -221,13 +221,13 @@ impl Run<'_> {
             let answer = self.ask(Step::Coder, round, &prompt, names.each_ref().map(String::as_str))?;
             let (commit, diff) = self.snapshot(round)?;
             if let Some(why) = answer.failed {
-                return over(Outcome::CoderFailed, why);
+                return end(Outcome::CoderFailed, why);
             }
             if diff.is_empty() {
-                return over(Outcome::NoChange, "the coder changed nothing");
+                return end(Outcome::NoChange, "the coder changed nothing");
             }
             if before.as_ref() == Some(&diff) {
-                return over(
+                return end(
                     Outcome::Rejected,
                     format!("the coder changed nothing after the review of round {}", round - 1),
                 );
@@ -247,7 +247,7 @@ impl Run<'_> {
             prompt = prompts::coder_fix(&feedback, self.idea, plan);
             before = Some(diff);
         }
-        over(Outcome::Rejected, format!("rejected in {}", plural(self.summary.rounds as usize, "round")))
+        end(Outcome::Rejected, format!("rejected in {}", plural(self.summary.rounds as usize, "round")))
     }
 
     /// Keeps the present worktree under the run's ref, and as a diff against the base.
@@ -259,7 +259,7 @@ impl Run<'_> {
         }
         let diff = worktree::diff(self.lab, &self.base, &commit)?;
         if let Some(name) = worktree::leaked(self.lab, &self.base, &commit, &diff)? {
-            return over(
+            return end(
                 Outcome::Error,
                 format!("the change contains the value of the variable {name}; its diff is not written"),
             );
@@ -295,7 +295,7 @@ impl Run<'_> {
             self.leave_untouched(Step::Reviewer, commit, seen.as_ref())?;
         }
         if let Some(why) = answer.failed {
-            return over(Outcome::Error, why);
+            return end(Outcome::Error, why);
         }
         // An answer without a verdict counts as a rejection.
         let verdict = verdict(&answer.text).unwrap_or(Verdict::Reject);
@@ -325,7 +325,7 @@ impl Run<'_> {
         let outcome = command::run(self.lab, &request);
         self.summary.use_up(phase, outcome.ended.seconds, 0, None);
         match outcome.stopped {
-            Some(why) => over(Outcome::Interrupted, why),
+            Some(why) => end(Outcome::Interrupted, why),
             None => Ok(outcome),
         }
     }
@@ -343,7 +343,7 @@ impl Run<'_> {
         )?;
         self.summary.tests = Some(outcome.ended);
         match outcome.problem {
-            Some(why) => over(Outcome::TestsFailed, format!("the tests failed: {why}")),
+            Some(why) => end(Outcome::TestsFailed, format!("the tests failed: {why}")),
             None => Ok(()),
         }
     }
@@ -351,7 +351,7 @@ impl Run<'_> {
     fn sweep(&mut self) -> Going {
         let config = self.lab.config().clone();
         let Some(command) = &config.sweep_command else {
-            return over(Outcome::NoResults, "no `experiment.sweep_command` is set, so there is no score");
+            return end(Outcome::NoResults, "no `experiment.sweep_command` is set, so there is no score");
         };
         self.enter("sweep")?;
         let before = config.results_csv.as_deref().map(|results| results::before(&self.worktree, results));
@@ -364,22 +364,22 @@ impl Run<'_> {
         )?;
         self.summary.sweep = Some(outcome.ended);
         if let Some(why) = outcome.problem {
-            return over(Outcome::SweepFailed, format!("the sweep failed: {why}"));
+            return end(Outcome::SweepFailed, format!("the sweep failed: {why}"));
         }
         let (Some(results), Some(before)) = (&config.results_csv, before) else {
-            return over(Outcome::NoResults, "no `experiment.results_csv` is set, so there is no score");
+            return end(Outcome::NoResults, "no `experiment.results_csv` is set, so there is no score");
         };
-        let bytes = match results::copied(self.lab, &self.worktree, results, &before, &self.dir) {
+        let bytes = match results::copy(self.lab, &self.worktree, results, &before, &self.dir) {
             Ok(bytes) => bytes,
-            Err(why) => return over(Outcome::NoResults, why),
+            Err(why) => return end(Outcome::NoResults, why),
         };
-        match results::scored(self.lab, &bytes) {
+        match results::score(self.lab, &bytes) {
             Ok((score, remark)) => {
                 self.summary.score = Some(score);
                 self.summary.remarks.extend(remark);
                 Ok(())
             }
-            Err(why) => over(Outcome::NoResults, format!("`{results}`: {why}")),
+            Err(why) => end(Outcome::NoResults, format!("`{results}`: {why}")),
         }
     }
 

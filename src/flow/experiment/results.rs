@@ -16,7 +16,7 @@ pub fn before(worktree: &Path, results: &str) -> Before {
 }
 
 /// Copies the sweep's results into the run's directory, or returns why there are none.
-pub fn copied(
+pub fn copy(
     lab: &Lab,
     worktree: &Path,
     results: &str,
@@ -25,7 +25,7 @@ pub fn copied(
 ) -> Result<Vec<u8>, String> {
     let path = worktree.join(results);
     let Ok(now) = FileIdentity::at(&path) else {
-        return Err(format!("the sweep wrote no `{results}`{}", beside(&path)));
+        return Err(format!("the sweep wrote no `{results}`{}", similar_files(&path)));
     };
     if before.0.as_ref().is_some_and(|before| now.is_untouched_since(before)) {
         return Err(format!("`{results}` existed before the sweep, and the sweep did not write it"));
@@ -45,7 +45,7 @@ pub fn copied(
 }
 
 /// Similar files in that directory, in case the name is misspelt.
-fn beside(path: &Path) -> String {
+fn similar_files(path: &Path) -> String {
     let alike = |found: &PathBuf| found.extension().is_some() && found.extension() == path.extension();
     let found = path.parent().map(paths_in).unwrap_or_default().into_iter().filter(alike);
     let names: Vec<String> = found
@@ -56,7 +56,7 @@ fn beside(path: &Path) -> String {
 }
 
 /// The score of these results, and a remark if they cannot be compared with the baseline.
-pub fn scored(lab: &Lab, results: &[u8]) -> Result<(Score, Option<String>), String> {
+pub fn score(lab: &Lab, results: &[u8]) -> Result<(Score, Option<String>), String> {
     let config = &lab.config().score;
     let value = picked(results, config)?;
     let Some(name) = &lab.config().baseline_csv else {

@@ -111,12 +111,12 @@ pub fn run(ctx: &Context, lab: &Lab, options: &Options, report: &dyn Fn(Progress
     let keep = options.keep_worktrees || lab.config().keep_worktrees;
     let mut queue: VecDeque<Idea> = chosen.into();
     if options.parallel > 1 && queue.len() > 1 {
-        series.runs = several(lab, options, &base, keep, &mut queue, report);
+        series.runs = run_parallel(lab, options, &base, keep, &mut queue, report);
     } else {
         let slot = options.given.as_ref().map_or(1, |(slot, _)| *slot);
         while interruption::signal().is_none() && lab.switch().is_none() {
             let Some(idea) = queue.pop_front() else { break };
-            series.runs.push(one(lab, &idea, slot, keep, &base, &repo_files, report));
+            series.runs.push(run_one(lab, &idea, slot, keep, &base, &repo_files, report));
         }
     }
     series.left = queue.into_iter().map(|idea| idea.id).collect();
@@ -161,7 +161,7 @@ enum SeriesEvent {
 
 /// Runs several ideas at once, each in its own process: a process ends all its orphaned children after a command, so two runs in one
 /// process would end each other's children.
-fn several(
+fn run_parallel(
     lab: &Lab,
     options: &Options,
     base: &CommitId,
@@ -266,7 +266,7 @@ fn start(
 }
 
 /// Tries one idea. A failure before its directory exists is reported as the end of the idea.
-fn one(
+fn run_one(
     lab: &Lab,
     idea: &Idea,
     slot: u32,

@@ -12,7 +12,7 @@ use crate::host::place::Place;
 pub use crate::flow::ownership::EXPERIMENT_REFS as REFS;
 
 /// Acquires the lock for making and removing worktrees: the board's, or without a board that of all experiments.
-fn locked<T>(lab: &Lab, act: impl FnOnce() -> Result<T>) -> Result<T> {
+fn with_lock<T>(lab: &Lab, act: impl FnOnce() -> Result<T>) -> Result<T> {
     if lab.has_board {
         let _lock = lab.machine.lock_worktrees()?;
         return act();
@@ -39,7 +39,9 @@ pub fn base(lab: &Lab, head: &CommitId, of_working_tree: bool) -> Result<CommitI
 
 pub fn make(lab: &Lab, path: &Path, base: &CommitId, run_id: &str) -> Result<()> {
     let trash = lab.runs.join(".trash");
-    locked(lab, || Ok(worktrees(lab, &trash).add_detached(path, base, &format!("experiment {run_id}"))?))?;
+    with_lock(lab, || {
+        Ok(worktrees(lab, &trash).add_detached(path, base, &format!("experiment {run_id}"))?)
+    })?;
     crash::point("experiment.worktree_registered");
     worktrees(lab, &trash)
         .check_out(path, base, || host::progress::narrate("writing the files of a worktree"))?;
@@ -57,7 +59,7 @@ fn sound(lab: &Lab, path: &Path) -> Result<()> {
         .map_err(|fault| failure!(ErrorCode::GitFailed, "the worktree of the run was manipulated: {fault}"))
 }
 
-fn taken(lab: &Lab, path: &Path, run: &Summary) -> Result<content::Snapshot> {
+fn snapshot_of(lab: &Lab, path: &Path, run: &Summary) -> Result<content::Snapshot> {
     sound(lab, path)?;
     let message = format!("{}\n\nLiza-Experiment: {}\n", run.title, run.run_id);
     Ok(snapshot(&lab.repo, path, &message, &lab.identity.at(host::now().wall.0), &[], &[])?)
@@ -65,7 +67,7 @@ fn taken(lab: &Lab, path: &Path, run: &Summary) -> Result<content::Snapshot> {
 
 /// Commits the present content and keeps it under the run's ref.
 pub fn keep(lab: &Lab, path: &Path, run: &Summary) -> Result<(CommitId, Option<String>)> {
-    let taken = taken(lab, path, run)?;
+    let taken = snapshot_of(lab, path, run)?;
     refs::pin(&lab.repo, &ref_of(&run.run_id), &taken.commit)?;
     Ok((taken.commit, Some(taken.left_out).filter(|text| !text.is_empty())))
 }
@@ -73,7 +75,7 @@ pub fn keep(lab: &Lab, path: &Path, run: &Summary) -> Result<(CommitId, Option<S
 /// Keeps later content beside the reviewed content: the run's ref keeps the reviewed commit, a ref with `-rest` at the end the later
 /// one. Without a reviewed commit, the run's own ref is used. Returns the ref, if there was anything to keep.
 pub fn keep_rest(lab: &Lab, path: &Path, run: &Summary) -> Result<Option<String>> {
-    let taken = taken(lab, path, run)?.commit;
+    let taken = snapshot_of(lab, path, run)?.commit;
     let query = crate::git::Query::open(&lab.repo)?;
     let own = ref_of(&run.run_id);
     let seen = refs::value(&lab.repo, &own)?;
@@ -162,7 +164,7 @@ pub fn put_back(lab: &Lab, path: &Path, commit: &CommitId, tree: &CommitId) -> R
 
 /// Unlocks the worktree, so that the person's git can remove it.
 pub fn unlock(lab: &Lab, path: &Path) -> Result<()> {
-    locked(lab, || {
+    with_lock(lab, || {
         let locked = checkouts::recorded_at(&lab.repo, path)?.iter().any(|record| record.locked.is_some());
         if locked {
             Git::acting(lab.root(), "worktree").arg("unlock").end_of_options().arg(path).run()?;
@@ -173,7 +175,7 @@ pub fn unlock(lab: &Lab, path: &Path) -> Result<()> {
 
 /// Deletes a worktree whose work is kept, with git's record of it.
 pub fn remove(lab: &Lab, path: &Path) -> Result<()> {
-    locked(lab, || {
+    with_lock(lab, || {
         let records = checkouts::recorded_at(&lab.repo, path)?;
         let delete = |base: &Path, path: &Path| match Place::at(base, path).and_then(|place| place.delete()) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -143,7 +143,7 @@ pub fn serve(machine: &Machine, agent: &AgentId, run: impl Fn(&TaskId, &str) -> 
         let printed = read_foreign::<Request>(&bytes, Limits::of_bytes(LARGEST))
             .map_err(|error| error.to_string())
             .and_then(|request| run(&request.task, &request.gate));
-        let outcome = printed.and_then(|printed| answered(&printed));
+        let outcome = printed.and_then(|printed| parse_record(&printed));
         let text =
             serde_json::to_vec(&outcome.map_or_else(Answer::Failed, Answer::Record)).unwrap_or_default();
         let _ = replace_disposable(&answer, &text);
@@ -157,7 +157,7 @@ pub fn forget(machine: &Machine, agent: &AgentId) {
     }
 }
 
-fn answered(printed: &[u8]) -> Result<Box<GateRecord>, String> {
+fn parse_record(printed: &[u8]) -> Result<Box<GateRecord>, String> {
     #[derive(Deserialize)]
     struct Printed {
         data: Option<GateRecord>,

@@ -1,6 +1,6 @@
 //! Gate worktrees: private worktrees `.worktrees/.gates/1`, `2`, …, each used by one process at a time and reused.
 
-use super::seen::{self, Snapshot};
+use super::tree_snapshot::{self, Snapshot};
 use crate::flow::interruption::as_usual;
 use crate::flow::ownership::GATES;
 use crate::flow::prelude::*;
@@ -79,7 +79,7 @@ impl<'a> GateWorktree<'a> {
                 used: false,
                 prepared: None,
             };
-            match worktree.settle() {
+            match worktree.move_to_commit() {
                 Ok(()) => return Ok(worktree),
                 // Only this worktree cannot be cleaned; the next one can be used.
                 Err(failure) if failure.details.contains_key(NOT_EMPTIED) && spoilt < MOST_SPOILT => {
@@ -102,7 +102,7 @@ impl<'a> GateWorktree<'a> {
     }
 
     /// Moves the worktree to the commit; if that fails, makes it again.
-    fn settle(&mut self) -> Result<()> {
+    fn move_to_commit(&mut self) -> Result<()> {
         self.used = false;
         self.prepared = None;
         if !as_usual(|| self.move_existing()).unwrap_or(false) {
@@ -118,7 +118,7 @@ impl<'a> GateWorktree<'a> {
                 return Ok(false);
             }
             private.put_at(self.commit)?;
-            private.clean(self.keep).map(|()| seen::is_whole(&self.path, &self.entries))
+            private.clean(self.keep).map(|()| tree_snapshot::is_whole(&self.path, &self.entries))
         })
     }
 
@@ -152,7 +152,7 @@ impl<'a> GateWorktree<'a> {
     pub fn ready(&mut self) -> Result<&Path> {
         let kept: Vec<String> = self.keep.iter().chain(self.prepared.iter().flatten()).cloned().collect();
         if self.used && as_usual(|| self.with(|private| private.clean(&kept))).is_err() {
-            self.settle()?;
+            self.move_to_commit()?;
         }
         if self.with(|private| private.hand_over_index()).is_err() {
             self.prepared = None;
@@ -198,27 +198,27 @@ impl<'a> GateWorktree<'a> {
             match self.with(|private| if private.is_sound() { private.head().map(Some) } else { Ok(None) }) {
                 Err(_) | Ok(None) => Some(Disturbed::Gone),
                 Ok(Some(head)) if &head != self.commit => Some(Disturbed::HeadMoved(head)),
-                Ok(Some(_)) => return self.changed(),
+                Ok(Some(_)) => return self.changed_files(),
             };
-        self.settle()?;
+        self.move_to_commit()?;
         Ok(found)
     }
 
     /// Which tracked files have changed. Some are only touched: then git writes the same content again.
-    fn changed(&mut self) -> Result<Option<Disturbed>> {
+    fn changed_files(&mut self) -> Result<Option<Disturbed>> {
         let suspects = self.untouched.suspects(&self.path, &self.entries);
         if suspects.is_empty() {
             return Ok(None);
         }
         let paths: Vec<PathBuf> = suspects.iter().map(|entry| entry.path.clone()).collect();
-        let read = |path: &PathBuf| seen::inside(&self.path.join(path));
-        let before: Vec<seen::Inside> = paths.iter().map(read).collect();
+        let read = |path: &PathBuf| tree_snapshot::content_of(&self.path.join(path));
+        let before: Vec<tree_snapshot::FileContent> = paths.iter().map(read).collect();
         for path in &paths {
             let _ = fs::remove_file(self.path.join(path));
         }
-        self.settle()?;
-        let read = |path: &PathBuf| seen::inside(&self.path.join(path));
-        let differs = |(path, before): (&PathBuf, seen::Inside)| {
+        self.move_to_commit()?;
+        let read = |path: &PathBuf| tree_snapshot::content_of(&self.path.join(path));
+        let differs = |(path, before): (&PathBuf, tree_snapshot::FileContent)| {
             (read(path) != before).then(|| path.to_string_lossy().into_owned())
         };
         let changed: Vec<String> = paths.iter().zip(before).filter_map(differs).collect();

@@ -14,8 +14,8 @@ pub mod environment;
 mod gate_worktree;
 pub mod record;
 mod reuse;
-mod seen;
 pub mod shown;
+mod tree_snapshot;
 
 use ask::{Asking, Shared};
 use attention::Attention;

@@ -71,7 +71,7 @@ fn put(hook_dir: &HookDir, hook: Hook, facts: &Facts) -> Result<Done> {
     if let Some(text) = &text
         && script::has_block(text)
     {
-        let kept = kept(&path);
+        let kept = kept_path(&path);
         let then = if fs::symlink_metadata(&kept).is_ok() { Then::Kept } else { Then::Rest };
         let fresh = script::with_block(text, hook, facts, then);
         return match fresh {
@@ -91,7 +91,7 @@ fn put(hook_dir: &HookDir, hook: Hook, facts: &Facts) -> Result<Done> {
         write(&path, &with, mode)?;
         return done("added to the existing hook");
     }
-    let kept = kept(&path);
+    let kept = kept_path(&path);
     match fs::symlink_metadata(&kept) {
         // A kill between the two steps below leaves the same file under both names.
         Ok(other) if (other.dev(), other.ino()) == (meta.dev(), meta.ino()) => {}
@@ -120,7 +120,7 @@ fn alias(path: &Path, meta: &fs::Metadata) -> Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(failed(error)),
         _ => {}
     }
-    let target = Path::new("..").join(kept(Path::new(name)));
+    let target = Path::new("..").join(kept_path(Path::new(name)));
     match std::os::unix::fs::symlink(target, aliases.join(name)) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(failed(error)),
         _ => Ok(()),
@@ -133,7 +133,7 @@ fn text_of(path: &Path, meta: &fs::Metadata) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn kept(path: &Path) -> PathBuf {
+fn kept_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(KEPT);
     PathBuf::from(name)
@@ -185,7 +185,7 @@ fn take(path: &Path) -> Result<Option<String>> {
     let Some(text) = text_of(path, &meta).filter(|text| script::has_block(text)) else { return Ok(None) };
     let rest = script::without_block(&text);
     let failed = |error: &std::io::Error| Failure::io("remove the block from", path, error);
-    let kept = kept(path);
+    let kept = kept_path(path);
     let is_kept = fs::symlink_metadata(&kept).is_ok();
     if let (Some(dir), Some(name)) = (path.parent(), path.file_name()) {
         let _ = fs::remove_file(dir.join(ALIASES).join(name));

@@ -39,7 +39,7 @@ fn reference_transaction(ctx: &Context, hook_call: &HookCall) -> Result<()> {
         return Ok(());
     }
     let mut deleted = false;
-    moves(ctx, hook_call, &mut deleted).map_err(|mut failure| {
+    check_branch_moves(ctx, hook_call, &mut deleted).map_err(|mut failure| {
         if let Some(taken) = taken_by_rename(ctx).filter(|_| deleted) {
             failure.message.push_str(&format!(
                 "; git was renaming a branch to it and has already removed that branch: restore it with `git branch NAME {taken}`"
@@ -51,7 +51,7 @@ fn reference_transaction(ctx: &Context, hook_call: &HookCall) -> Result<()> {
 
 /// Checks only moves of the guarded branch against the board: git's own housekeeping works while the board cannot be
 /// read.
-fn moves(ctx: &Context, hook_call: &HookCall, deleted: &mut bool) -> Result<()> {
+fn check_branch_moves(ctx: &Context, hook_call: &HookCall, deleted: &mut bool) -> Result<()> {
     let mut board = None;
     let branch = match &hook_call.branch {
         Some(branch) => branch.clone(),
@@ -71,7 +71,7 @@ fn moves(ctx: &Context, hook_call: &HookCall, deleted: &mut bool) -> Result<()> 
         *deleted = new == Wanted::Zero;
         // Git passes no old value with --force, so the branch is looked up.
         let current = ctx.query()?.head_of_branch(&branch)?;
-        let packed = packed(&ctx.repo.common_dir, &refname);
+        let packed = packed_ref(&ctx.repo.common_dir, &refname);
         let update = BranchUpdate { old, new, current, packed };
         if update.moves_nothing() {
             continue;
@@ -104,7 +104,7 @@ fn taken_by_rename(ctx: &Context) -> Option<CommitId> {
 /// The commit of a branch in the packed refs file, unless a process is changing that file.
 ///
 /// A deletion holds the file's lock while the hook runs; removing the loose file of a packed ref does not.
-fn packed(common_dir: &Path, refname: &str) -> Option<CommitId> {
+fn packed_ref(common_dir: &Path, refname: &str) -> Option<CommitId> {
     const PATIENCE: Duration = Duration::from_millis(500);
     let lock = common_dir.join("packed-refs.lock");
     let start = Instant::now();
@@ -150,14 +150,14 @@ fn site(ctx: &Context, hook_call: &HookCall) -> Result<(Site, PathBuf)> {
     Ok((site, top))
 }
 
-fn sealed(worktree: &str) -> Failure {
+fn sealed_refusal(worktree: &str) -> Failure {
     failure!(Code::Sealed, "`{worktree}` only shows a commit; do not commit there")
         .hint("report findings with `liza review reject …`; changes belong in the task's own worktree")
 }
 
 fn pre_commit(ctx: &Context, hook_call: &HookCall) -> Result<()> {
     let (site, top) = site(ctx, hook_call)?;
-    let files = staged(&top, hook_call)?;
+    let files = staged_paths(&top, hook_call)?;
     let private: Vec<&str> = files.iter().map(String::as_str).filter(|path| is_private(path)).collect();
     if !private.is_empty() {
         return Err(failure!(Code::Scope, "liza's own files are staged: {}", private.join(", "))
@@ -165,7 +165,7 @@ fn pre_commit(ctx: &Context, hook_call: &HookCall) -> Result<()> {
             .detail("paths", private.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>()));
     }
     let (task, worktree) = match site {
-        Site::Sealed(worktree) => return Err(sealed(&worktree)),
+        Site::Sealed(worktree) => return Err(sealed_refusal(&worktree)),
         Site::Task { task, worktree } => (task, worktree),
         Site::Elsewhere => {
             if let Err(failure) = valid_board(ctx)
@@ -215,7 +215,7 @@ fn valid_board(ctx: &Context) -> Result<Board> {
 }
 
 /// The paths to be committed, compared with the other side in a merge.
-fn staged(top: &Path, hook_call: &HookCall) -> Result<Vec<String>> {
+fn staged_paths(top: &Path, hook_call: &HookCall) -> Result<Vec<String>> {
     let against = match content::merge_head(top)? {
         Some(other) => other.as_str().to_owned(),
         None if content::head(top).is_ok() => "HEAD".to_owned(),
@@ -297,7 +297,7 @@ fn commit_msg(ctx: &Context, hook_call: &HookCall) -> Result<()> {
     }
     let (task, worktree) = match site(ctx, hook_call)?.0 {
         Site::Elsewhere => return Ok(()),
-        Site::Sealed(worktree) => return Err(sealed(&worktree)),
+        Site::Sealed(worktree) => return Err(sealed_refusal(&worktree)),
         Site::Task { task, worktree } => (task, worktree),
     };
     let board = ctx.store.read(&Needs::task(&task))?.board;

@@ -32,7 +32,7 @@ pub fn status(ctx: &Context) -> Result<HooksStatus> {
     let hook_dir = hook_dir::find(ctx)?;
     let checkouts = checkouts(ctx);
     let hooks: Vec<HookStatus> =
-        Hook::ALL.into_iter().map(|hook| everywhere(ctx, &hook_dir, &checkouts, hook)).collect();
+        Hook::ALL.into_iter().map(|hook| status_in_all_checkouts(ctx, &hook_dir, &checkouts, hook)).collect();
     let active = hooks.iter().all(|hook| hook.active);
     Ok(HooksStatus {
         active,
@@ -62,7 +62,12 @@ fn checkouts(ctx: &Context) -> Vec<PathBuf> {
 }
 
 /// Active if it runs in every checkout.
-fn everywhere(ctx: &Context, hook_dir: &HookDir, checkouts: &[PathBuf], hook: Hook) -> HookStatus {
+fn status_in_all_checkouts(
+    ctx: &Context,
+    hook_dir: &HookDir,
+    checkouts: &[PathBuf],
+    hook: Hook,
+) -> HookStatus {
     let mut first = None;
     for checkout in checkouts {
         let found = probe(ctx, hook_dir, checkout, hook);

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn halt_informs_all_and_texts_fit() {
+    fn halt_messages_fit_their_limits() {
         let to = |action, role: Role| -> Vec<String> {
             let made = intervene(&order(action, role, &"ä".repeat(600)));
             assert_eq!((made.evidence.len(), made.evidence[0].chars().count()), (20, 500));

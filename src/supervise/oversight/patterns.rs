@@ -27,12 +27,13 @@ impl Patterns {
         let mut looked = Looked::default();
         let now = ctx.now.monotonic;
         if let Some((seen, at)) = self.looked {
-            let due = self.whole.filter(|(of, ..)| *of != revision).map(|(_, _, at)| left(at, now, WHOLE));
+            let due =
+                self.whole.filter(|(of, ..)| *of != revision).map(|(_, _, at)| time_left(at, now, WHOLE));
             if seen == revision && due.is_none_or(|due| !due.is_zero()) {
                 looked.again_in = due;
                 return looked;
             }
-            let rest = left(at, now, breaker_rest());
+            let rest = time_left(at, now, breaker_rest());
             if !rest.is_zero() {
                 looked.again_in = Some(rest);
                 return looked;
@@ -56,7 +57,7 @@ impl Patterns {
         let board = ctx.read(&Needs::Nothing)?.board;
         let seen = outline(&board);
         let whole_is_due =
-            self.whole.is_none_or(|(_, outline, at)| outline != seen || left(at, now, WHOLE).is_zero());
+            self.whole.is_none_or(|(_, outline, at)| outline != seen || time_left(at, now, WHOLE).is_zero());
         if !whole_is_due && !breaker::is_unfinished(&board.rest.circuit_breaker) {
             return Ok(Vec::new());
         }
@@ -69,7 +70,7 @@ impl Patterns {
     }
 }
 
-fn left(since: u64, now: u64, span: Duration) -> Duration {
+fn time_left(since: u64, now: u64, span: Duration) -> Duration {
     let gone = Duration::from_nanos(now.saturating_sub(since));
     span.saturating_sub(gone)
 }

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn open_pipe_of_ended_runner_does_not_hold_run() {
+    fn open_pipe_does_not_delay_end_of_runner() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("runs/.coder-1/runner.log");
         let runner = Program::new("sh").args([

@@ -48,7 +48,7 @@ impl Runner {
                     package: None,
                     edition: Edition::NOW,
                 };
-                self.end_claim(task, crate::flow::handoff::filled(&self.ctx, handoff).into())
+                self.end_claim(task, crate::flow::handoff::with_facts(&self.ctx, handoff).into())
             }
             Assignment::Review { task } => {
                 let times = self.cut_reviews.entry(task.clone()).or_default();

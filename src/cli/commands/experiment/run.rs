@@ -70,7 +70,7 @@ impl Execute for RunArgs {
                 ));
             }
         };
-        ended(&lab, run(&ctx, &lab, &options, &report)?)
+        series_answer(&lab, run(&ctx, &lab, &options, &report)?)
     }
 }
 
@@ -97,7 +97,7 @@ fn planned(chosen: &[Idea], skipped: &[String]) -> Answer {
     Answer::new(json!({ "ideas": ids, "skipped": skipped }), text)
 }
 
-fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
+fn series_answer(lab: &Lab, series: Series) -> Result<Answer, Failure> {
     let left = series.left.len() + series.runs.iter().filter(|summary| !summary.status.is_final()).count();
     if series.signal.is_some() {
         let failure = crate::flow::interruption::failure("while ideas were tried");

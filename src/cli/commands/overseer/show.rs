@@ -17,12 +17,12 @@ impl OnBoard for ShowArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         match &self.explain {
             Some(agent) => explained(session, agent),
-            None => shown(session),
+            None => overview_answer(session),
         }
     }
 }
 
-fn shown(session: &Session) -> Result<Answer, Failure> {
+fn overview_answer(session: &Session) -> Result<Answer, Failure> {
     let config = session.ctx.project_config()?.overseer;
     let board = session.ctx.read(&Needs::Nothing)?.board;
     let agents = overview(&session.ctx, &board, &config);
