@@ -85,8 +85,9 @@ impl Everything {
         let all = self.tasks();
         let task = *all.iter().find(|task| &task.id == id)?;
         let (planning, everything) = (Spent::default(), Spent::default());
-        let asked = Asked { tasks: vec![task], planning, everything, only_tasks: true, ..self.whole(&all) };
-        Some(metrics(&asked))
+        let question =
+            Asked { tasks: vec![task], planning, everything, only_tasks: true, ..self.whole(&all) };
+        Some(metrics(&question))
     }
 
     pub fn sprint(&self, id: &SprintId) -> Result<&Sprint> {

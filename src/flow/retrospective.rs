@@ -157,8 +157,8 @@ fn write_trouble(text: &mut String, everything: &Everything, sprint: &Sprint, me
 fn questions(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     let mut rows = Vec::new();
     for task in tasks.iter().filter(|task| task.status == Status::Blocked) {
-        let asked = task.body().blocked_questions.iter();
-        rows.extend(asked.map(|question| format!("{}: {}", task.id, md_inline(question))));
+        let questions = task.body().blocked_questions.iter();
+        rows.extend(questions.map(|question| format!("{}: {}", task.id, md_inline(question))));
     }
     let verdicts = &metrics.verdicts;
     if verdicts.rejections > 0 {

@@ -36,8 +36,8 @@ pub fn get(ctx: &Context, key: &str) -> Result<Setting> {
     let usage = |why: String| Failure::usage(why).hint(KEYS);
     let first = words(key).map_err(usage)?.into_iter().next().unwrap_or_default();
     known_key(&first)?;
-    let said = path_of(key, &tree).ok().and_then(|path| value_at(&tree, &path).cloned());
-    if let Some(value) = said.filter(|value| !value.is_null()) {
+    let configured = path_of(key, &tree).ok().and_then(|path| value_at(&tree, &path).cloned());
+    if let Some(value) = configured.filter(|value| !value.is_null()) {
         return Ok(Setting { key: key.to_owned(), value, set: true });
     }
     let defaults = serde_json::to_value(ctx.project_config()?).unwrap_or_default();

@@ -38,7 +38,7 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     check_program(&chosen)?;
     let board = ctx.read(&Needs::Nothing)?.board;
     let reader = AgentId::new("route").map_err(|why| Failure::usage(why.to_string()))?;
-    let place = leftovers::plan_checkout(ctx, &board, &reader)?;
+    let checkout = leftovers::plan_checkout(ctx, &board, &reader)?;
     let dir = ctx.machine.runs_of_agent(&reader);
     crate::store::files::make_private_dirs(&dir)?;
     let stem = (1..).map(|number| format!("route-{number}"));
@@ -53,9 +53,9 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     let job = Job {
         prompt,
         prompt_file: prompt_file.clone(),
-        worktree: place.clone(),
+        worktree: checkout.clone(),
         common_dir: ctx.repo.common_dir.clone(),
-        git_dir: leftovers::git_dir(ctx, &place),
+        git_dir: leftovers::git_dir(ctx, &checkout),
         board_dir: ctx.store.address().to_owned(),
         run_dir: dir.clone(),
         model: role_config.and_then(|role| role.model.clone()),
@@ -90,7 +90,7 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     let ears = Interruption::listen();
     let call = OneCall {
         home: ctx.machine.home(),
-        dir: &place,
+        dir: &checkout,
         started: &started,
         entry: &chosen.entry,
         env,

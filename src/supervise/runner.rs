@@ -113,8 +113,8 @@ pub struct Chosen {
 }
 
 /// The provider for an agent of this role.
-pub fn choose(config: &ProjectConfig, role: &Role, asked: Option<&str>) -> Result<Chosen, Failure> {
-    let name = asked.or_else(|| Registry::new(config).provider(role).map(|(name, _)| name));
+pub fn choose(config: &ProjectConfig, role: &Role, requested: Option<&str>) -> Result<Chosen, Failure> {
+    let name = requested.or_else(|| Registry::new(config).provider(role).map(|(name, _)| name));
     let catalog = Catalog::new(config);
     let known = || catalog.usable().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
     // A person needs no provider; the runner for a person's role merges approved tasks.
@@ -275,9 +275,9 @@ impl Runner {
                 }
             };
             let after = match found {
-                Some(Found::Work(assignment, place)) => {
+                Some(Found::Work(assignment, worktree)) => {
                     self.last_reported.clear();
-                    self.carry_out(assignment, place)?
+                    self.carry_out(assignment, worktree)?
                 }
                 Some(Found::Merge) => self.merge(),
                 None if self.options.once => return Ok(Left::NothingToDo),
@@ -393,16 +393,17 @@ impl Runner {
             // An occasion that has passed may come again, and then it is new.
             self.planned_for.retain(|key| keys.contains(key));
             let wanted = |key: &str| {
-                let asked = self.options.woken.is_empty() || self.options.woken.iter().any(|own| own == key);
-                asked && !self.planned_for.contains(key)
+                let is_wanted =
+                    self.options.woken.is_empty() || self.options.woken.iter().any(|own| own == key);
+                is_wanted && !self.planned_for.contains(key)
             };
             let wakes: Vec<Reason> = all.into_iter().filter_map(|wake| wake.only(board, wanted)).collect();
             if wakes.is_empty() {
                 return Ok(None);
             }
             self.ctx.integration_in_place(board)?;
-            let place = crate::flow::leftovers::plan_checkout(&self.ctx, board, &self.agent)?;
-            return Ok(Some(Found::Work(Assignment::Plan { wakes }, place)));
+            let checkout = crate::flow::leftovers::plan_checkout(&self.ctx, board, &self.agent)?;
+            return Ok(Some(Found::Work(Assignment::Plan { wakes }, checkout)));
         }
         self.ctx.integration_in_place(board)?;
         let wanted = |task: &TaskId| self.options.task.as_ref().is_none_or(|only| only == task);

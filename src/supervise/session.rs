@@ -461,8 +461,8 @@ impl Watch<'_> {
     fn ask(&self, why: &str) {
         let Frame { ctx, task, renewal, halting, .. } = self.frame;
         let reviews = matches!(renewal.assignment, Assignment::Review { .. });
-        let asked = if reviews { "asked for a verdict" } else { "asked for a handoff" };
-        (self.frame.sink)(Event::new(Kind::Limit, format!("{why}; {asked}")));
+        let request = if reviews { "asked for a verdict" } else { "asked for a handoff" };
+        (self.frame.sink)(Event::new(Kind::Limit, format!("{why}; {request}")));
         let what = match task {
             Some(task) if reviews => {
                 format!("give your verdict on {task}, or `liza review release {task}`, and exit")

@@ -533,9 +533,9 @@ impl<'a> TeamRun<'a> {
             .ok()
             .map(|kept| format!("`liza agent log {}` shows its last session", kept.agent));
         if let Some(own) = running.log().filter(|_| error != Some(ErrorCode::RefusedCrashLoop)) {
-            let said = format!("the output of its runner is in {}", own.display());
-            message = format!("{message}; {said}");
-            log = Some(said);
+            let log_line = format!("the output of its runner is in {}", own.display());
+            message = format!("{message}; {log_line}");
+            log = Some(log_line);
         }
         // A runner that was killed has not released its work.
         self.free_work_of(agent, &message);

@@ -31,12 +31,12 @@ const LIMIT_MARK: &str = "limit reached: ";
 
 impl Runner {
     /// Works until the work is over. After an error of the runner itself, releases the work for other agents.
-    pub(super) fn carry_out(&mut self, assignment: Assignment, place: PathBuf) -> Result<After, Failure> {
+    pub(super) fn carry_out(&mut self, assignment: Assignment, worktree: PathBuf) -> Result<After, Failure> {
         let given = assignment.clone();
         self.resume = None;
         let first = self.take_fallback(&assignment);
         let after = self
-            .sessions_on(assignment, place)
+            .sessions_on(assignment, worktree)
             .inspect_err(|failure| self.release_work(&given, &failure.message));
         if let Some((provider, entry)) = first {
             (self.provider, self.entry, self.on_fallback) = (provider, entry, false);
@@ -50,13 +50,13 @@ impl Runner {
         after
     }
 
-    fn sessions_on(&mut self, mut assignment: Assignment, mut place: PathBuf) -> Result<After, Failure> {
+    fn sessions_on(&mut self, mut assignment: Assignment, mut worktree: PathBuf) -> Result<After, Failure> {
         let mut remarks: Vec<String> = Vec::new();
         let mut again: Vec<String> = Vec::new();
         let mut empty = 0;
         let mut sessions = 0;
         let mut restarts = 0;
-        let mut asked = false;
+        let mut asked_to_submit = false;
         // How often the runner asked the session for raw JSON, and the text of the request.
         let (mut asked_for_json, mut ask): (u32, Option<String>) = (0, None);
         let mut before = self.state_at_start(&assignment);
@@ -112,7 +112,7 @@ impl Runner {
                     Err(problems) => return Ok(self.invalid_dispatch(&assignment, &problems)),
                 },
             };
-            let ended = self.session(&assignment, &place, &message, halting.clone())?;
+            let ended = self.session(&assignment, &worktree, &message, halting.clone())?;
             self.ctx.now = crate::host::now();
             let left = self.left_behind(&assignment);
             self.emit_end(&assignment, &ended, left.as_ref());
@@ -126,9 +126,9 @@ impl Runner {
                 Why::Limit(_) | Why::Timebox | Why::Halted(_) | Why::ByItself => {}
             }
             // The agent may have claimed another task itself.
-            if let Some((task, epoch, worktree)) = self.held_task()? {
+            if let Some((task, epoch, held)) = self.held_task()? {
                 assignment = Assignment::Task { task, epoch };
-                place = worktree;
+                worktree = held;
             }
             if let Some(over) = self.is_over(&assignment)? {
                 self.note_compliance(&assignment);
@@ -159,10 +159,10 @@ impl Runner {
             // A fresh session does not know the messages that the former session was shown.
             again = if ending == Ending::Done { Vec::new() } else { prompt.shown_messages };
             // The agent was asked to submit and did not answer: liza's own checks decide.
-            if asked && let Some(why) = self.submit_for(&assignment, left.as_ref()) {
+            if asked_to_submit && let Some(why) = self.submit_for(&assignment, left.as_ref()) {
                 remarks.push(why);
             }
-            if asked && let Some(over) = self.is_over(&assignment)? {
+            if asked_to_submit && let Some(over) = self.is_over(&assignment)? {
                 return Ok(over);
             }
             if let Some(trouble) = self.trouble(&ended, ending, empty) {
@@ -182,13 +182,13 @@ impl Runner {
                     if let Assignment::Plan { wakes } = &assignment {
                         return Ok(self.planned(wakes));
                     }
-                    if !asked && let Some(ask) = self.ask_to_submit(&assignment, left.as_ref()) {
-                        asked = true;
+                    if !asked_to_submit && let Some(ask) = self.ask_to_submit(&assignment, left.as_ref()) {
+                        asked_to_submit = true;
                         empty = 0;
                         remarks.push(ask);
                         continue;
                     }
-                    if !asked {
+                    if !asked_to_submit {
                         remarks.extend(self.submit_for(&assignment, left.as_ref()));
                     }
                     if let Some(over) = self.is_over(&assignment)? {
@@ -364,7 +364,7 @@ impl Runner {
     fn session(
         &mut self,
         assignment: &Assignment,
-        place: &Path,
+        worktree: &Path,
         message: &slices::Message,
         halting: Halting,
     ) -> Result<Ended, Failure> {
@@ -381,9 +381,9 @@ impl Runner {
         let job = Job {
             prompt: prompt.to_owned(),
             prompt_file: prompt_file.clone(),
-            worktree: place.to_owned(),
+            worktree: worktree.to_owned(),
             common_dir: self.ctx.repo.common_dir.clone(),
-            git_dir: leftovers::git_dir(&self.ctx, place),
+            git_dir: leftovers::git_dir(&self.ctx, worktree),
             board_dir: self.ctx.store.address().to_owned(),
             run_dir: files.dir.clone(),
             model: role_config.and_then(|role| role.model.clone()),
@@ -447,7 +447,7 @@ impl Runner {
                 OutputFormat::Text | OutputFormat::AiderText
             ),
         };
-        let ended = session::run(frame, &invocation, place, env)?;
+        let ended = session::run(frame, &invocation, worktree, env)?;
         if let (Some(id), Some(sum)) = (&ended.usage.session, ended.usage.thread) {
             self.threads.insert(id.clone(), sum);
         }

@@ -96,23 +96,23 @@ impl DeliverArgs {
     }
 
     fn request(&self, session: &mut Session, wanted: &Wanted<'_>) -> Result<Answer, Failure> {
-        let asked = deliver::request(&session.ctx, wanted, self.remote.as_deref())?;
+        let request = deliver::request(&session.ctx, wanted, self.remote.as_deref())?;
         if self.dry_run {
             let text = format!(
                 "would push {} ({}) to {} ({}) and {}:\n{}\n\n{}",
-                asked.branch,
-                asked.commit.short(),
-                asked.remote,
-                asked.remote_url,
-                if asked.can_be_opened() { "run" } else { "leave this to you" },
-                asked.command,
-                asked.text()
+                request.branch,
+                request.commit.short(),
+                request.remote,
+                request.remote_url,
+                if request.can_be_opened() { "run" } else { "leave this to you" },
+                request.command,
+                request.text()
             );
-            return Ok(Answer::new(asked, text));
+            return Ok(Answer::new(request, text));
         }
-        self.accepts(session, asked.config.as_deref())?;
+        self.accepts(session, request.config.as_deref())?;
         self.waive(session)?;
-        session.carry_out(|ctx| deliver::open(ctx, asked), request_text)
+        session.carry_out(|ctx| deliver::open(ctx, request), request_text)
     }
 }
 
@@ -149,16 +149,16 @@ fn delivered_text(done: &Delivered) -> String {
     text
 }
 
-fn request_text(asked: &PullRequest) -> String {
+fn request_text(request: &PullRequest) -> String {
     let pushed = format!(
         "pushed {} ({}) to {} ({})",
-        asked.branch,
-        asked.commit.short(),
-        asked.remote,
-        asked.remote_url
+        request.branch,
+        request.commit.short(),
+        request.remote,
+        request.remote_url
     );
-    match &asked.url {
+    match &request.url {
         Some(url) => format!("{pushed}\n{url}"),
-        None => format!("{pushed}\nneither `gh` nor `glab` can open the request; type:\n{}", asked.command),
+        None => format!("{pushed}\nneither `gh` nor `glab` can open the request; type:\n{}", request.command),
     }
 }

@@ -105,15 +105,15 @@ fn nothing(session: &Session, roles: &[Role]) -> Result<String, Failure> {
 
 fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> {
     let ctx = &session.ctx;
-    let said = ctx.project_config()?.spend;
-    let snapshot = ctx.read_with(|board| needed_to_begin(board, &said))?;
+    let spend = ctx.project_config()?.spend;
+    let snapshot = ctx.read_with(|board| needed_to_begin(board, &spend))?;
     let board = &snapshot.board;
     let actor = board.identify(&ctx.credentials)?;
     if !actor.has_role(board, role) {
         return Err(ctx.breach(asks_for_foreign_work(&actor.id(), role)));
     }
     let world = ctx.store.surroundings(board)?;
-    let caps = holding(said, board);
+    let caps = holding(spend, board);
     let call = Call::new(actor, &ctx.now, &world);
     call.check_switches(None)?;
     // If the agent or the run has used up its spending limit, no work is offered.

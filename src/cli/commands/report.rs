@@ -121,9 +121,9 @@ fn words(report: &GraphReport, goal: &str, why: &dyn Fn(&WorkNode) -> Option<Str
 
 fn gate_words(gates: &OutcomesByGate) -> String {
     let one = |kept: &KeptOutcome| {
-        let said = &kept.outcome;
-        let counts = said.counts().map_or(String::new(), |counts| format!(" ({counts})"));
-        format!("{} {}{counts}", md_inline(&said.name), md_inline(said.status.as_str()))
+        let outcome = &kept.outcome;
+        let counts = outcome.counts().map_or(String::new(), |counts| format!(" ({counts})"));
+        format!("{} {}{counts}", md_inline(&outcome.name), md_inline(outcome.status.as_str()))
     };
     if gates.0.is_empty() { "none".to_owned() } else { commas(gates.0.iter().map(one)) }
 }

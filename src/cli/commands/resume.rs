@@ -92,9 +92,9 @@ fn answer_questions(ctx: &Context, wanted: Option<&str>) -> Result<Vec<Question>
             });
         }
         None => {
-            let asked = ctx.store.escalation();
+            let escalation = ctx.store.escalation();
             let stands = |question: &Question| {
-                asked.lines().any(|line| line.starts_with(&format!("{}: ", question.id)))
+                escalation.lines().any(|line| line.starts_with(&format!("{}: ", question.id)))
             };
             questions.retain(stands);
         }

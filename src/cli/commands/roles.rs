@@ -98,7 +98,7 @@ const CONFIG: &str = "liza.yaml";
 
 fn one_role(found: &roles::Roles, role: &Role) -> Answer {
     let registry = Registry::new(&found.config);
-    let said = registry.said(role);
+    let settings = registry.said(role);
     let from = |is_said: bool| if is_said { CONFIG } else { BUILT_IN };
     let plain = |name: &'static str, value: Option<String>, is_said: bool, none: &str| SettingRow {
         name,
@@ -114,8 +114,8 @@ fn one_role(found: &roles::Roles, role: &Role) -> Answer {
     };
     let names = |roles: Vec<Role>| roles.iter().map(Role::to_string).collect::<Vec<_>>();
     let provider = registry.provider(role);
-    let limits = Limits::of_role(role, said);
-    let own = said.cloned().unwrap_or_default();
+    let limits = Limits::of_role(role, settings);
+    let own = settings.cloned().unwrap_or_default();
     let figure = |name: &'static str, holds: Option<u64>, own: Option<u64>| SettingRow {
         name,
         words: holds.map_or("none".to_owned(), |figure| figure.to_string()),

@@ -217,14 +217,14 @@ fn questions(ctx: &Context, causes: &[Cause]) -> Vec<(TaskId, String, String)> {
     let board = &snapshot.board;
     let blocked = causes.iter().filter_map(|cause| board.task(&TaskId::new(cause.task.as_ref()?).ok()?));
     let blocked = blocked.filter(|task| task.status == Status::Blocked && !task.hypothesis_exhausted());
-    let asked = |task: &Task| {
+    let questions_of = |task: &Task| {
         let command = format!("liza task unblock {} --answer \"YOUR ANSWER\"", task.id);
         let body = task.body();
         let reason = body.blocked_reason.iter().filter(|_| body.blocked_questions.is_empty());
-        let asked = body.blocked_questions.iter().chain(reason);
-        asked.map(|question| (task.id.clone(), question.clone(), command.clone())).collect::<Vec<_>>()
+        let questions_of = body.blocked_questions.iter().chain(reason);
+        questions_of.map(|question| (task.id.clone(), question.clone(), command.clone())).collect::<Vec<_>>()
     };
-    blocked.flat_map(asked).collect()
+    blocked.flat_map(questions_of).collect()
 }
 
 fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<Answer, Failure> {
@@ -241,7 +241,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
     }
     let facts = facts(finished, outcome);
     let questions = questions(ctx, &facts.causes);
-    let asked: Vec<Value> = questions
+    let question_values: Vec<Value> = questions
         .iter()
         .map(
             |(task, question, command)| json!({ "task": task, "question": question, "answer_with": command }),
@@ -253,7 +253,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
         Ok(written) => (
             json!({
                 "outcome": outcome, "causes": facts.causes, "seconds": written.seconds, "counts": written.counts,
-                "report": written.markdown, "report_json": written.json, "stopped": facts.stopped, "questions": asked, "next": next,
+                "report": written.markdown, "report_json": written.json, "stopped": facts.stopped, "questions": question_values, "next": next,
             }),
             format!("report: {}", written.markdown.display()),
             written.revision,
@@ -262,7 +262,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
         Err(failure) => (
             json!({
                 "outcome": outcome, "causes": facts.causes, "seconds": facts.seconds, "counts": {}, "report": null,
-                "report_json": null, "report_failed": failure.message, "stopped": facts.stopped, "questions": asked, "next": next,
+                "report_json": null, "report_failed": failure.message, "stopped": facts.stopped, "questions": question_values, "next": next,
             }),
             format!("cannot write the report: {}", failure.message),
             0,

@@ -128,9 +128,9 @@ impl StatusArgs {
         }
         for crash in failing(board, now) {
             let class = crash.class.map_or("crash", CrashClass::as_str);
-            let (agent, said) = (&crash.agent, shown_line(&crash.text));
+            let (agent, words) = (&crash.agent, shown_line(&crash.text));
             text.line(format!(
-                "!! {agent} ({class}): {said} (`liza agent log {agent}` shows its last session)"
+                "!! {agent} ({class}): {words} (`liza agent log {agent}` shows its last session)"
             ));
         }
         let tasks: Vec<_> =

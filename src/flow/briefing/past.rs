@@ -124,8 +124,8 @@ impl Desk<'_> {
         if let Some(log) = &failure.log {
             lines.push(format!("log: {}", shown_line(log)));
         }
-        let place = body.attempt().filter(|attempt| attempt.epoch == epoch);
-        let worktree = place.map(|attempt| self.ctx.root().join(&attempt.worktree));
+        let attempt = body.attempt().filter(|attempt| attempt.epoch == epoch);
+        let worktree = attempt.map(|attempt| self.ctx.root().join(&attempt.worktree));
         if let Some(worktree) = worktree.filter(|path| path.join(".git").exists()) {
             let open: Vec<String> = content::status(&worktree, content::Filters::Skip)?
                 .into_iter()

@@ -65,14 +65,14 @@ impl Desk<'_> {
         let open = body.issues.iter().filter(|issue| issue.is_open());
         self.facts.plain("prior_flags", &PriorFlags::of(open.map(|issue| issue.id.as_str())));
         let config = self.ctx.project_config()?;
-        let asked = checklist::items(&body.checklist, config.checklists.of(task.risk));
+        let items = checklist::items(&body.checklist, config.checklists.of(task.risk));
         let is_reviewer = *self.request.role != Role::red_team();
         let assumptions = if is_reviewer { made(body).len() } else { 0 };
         self.facts.plain("assumption_flags", &AssumptionFlags::of(assumptions));
         // The checklist is for reviewers; the red team has its own procedure.
-        let asked = if is_reviewer { asked } else { Vec::new() };
-        self.facts.plain("answer_flags", &AnswerFlags::of(asked.len()));
-        let numbered: Vec<String> = asked
+        let items = if is_reviewer { items } else { Vec::new() };
+        self.facts.plain("answer_flags", &AnswerFlags::of(items.len()));
+        let numbered: Vec<String> = items
             .iter()
             .enumerate()
             .map(|(at, item)| format!("{}. {}", at + 1, indent(item, 3).trim_start()))

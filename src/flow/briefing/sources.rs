@@ -86,10 +86,10 @@ fn pinned_text(ctx: &Context, goal: &Goal, pin: &PinnedSpec) -> Result<String, S
 /// The template of a role: named in liza.yaml, else in `.liza/templates`, else the built-in one, else that for any role.
 pub fn template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Result<Template> {
     if let Some(name) = config.roles.get(role).and_then(|role| role.template.as_deref()) {
-        let said = format!("{}, which liza.yaml names for the role {role},", quoted(name));
-        let path = RepoPath::new(name).map_err(|why| unusable(&said, &why.to_string()))?;
-        let found = read(ctx.root(), path.as_str(), name).map_err(|why| unusable(&said, &why))?;
-        return found.ok_or_else(|| unusable(&said, "it does not exist"));
+        let described = format!("{}, which liza.yaml names for the role {role},", quoted(name));
+        let path = RepoPath::new(name).map_err(|why| unusable(&described, &why.to_string()))?;
+        let found = read(ctx.root(), path.as_str(), name).map_err(|why| unusable(&described, &why))?;
+        return found.ok_or_else(|| unusable(&described, "it does not exist"));
     }
     // A role may have the name of a template piece; the piece is not a prompt.
     if !PIECES.contains(&role.as_str()) {

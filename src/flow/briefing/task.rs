@@ -117,13 +117,13 @@ impl Desk<'_> {
             return output(&task.id, task.body());
         };
         let title = shown_line(task.title().trim()).into_owned();
-        let said = match self.ctx.store.result_bytes(&task.id, result) {
+        let content = match self.ctx.store.result_bytes(&task.id, result) {
             Some(bytes) => {
                 clipped(&shown_line(&String::from_utf8_lossy(&bytes)), LONGEST_RESULT).into_owned()
             }
             None => "its file is gone".to_owned(),
         };
-        format!("{}: result ({}) of: {title}; {said}", task.id, result.status.as_str())
+        format!("{}: result ({}) of: {title}; {content}", task.id, result.status.as_str())
     }
 }
 

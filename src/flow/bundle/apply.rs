@@ -78,8 +78,8 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     }
     check_rule(ctx, &snapshot.board, |board, call| entry.check_paths(board, call, &files))?;
     for file in &applied.unverified {
-        let said = "the bundle has no checksum of this file; liza compared only the lines in its hunks";
-        ctx.narrate(format!("{file}: {said}"));
+        let remark = "the bundle has no checksum of this file; liza compared only the lines in its hunks";
+        ctx.narrate(format!("{file}: {remark}"));
     }
     in_the_way(ctx, &checkout, task, &applied.changes)?;
     let built = build(ctx, bundle, &checkout.head, &applied.changes, Some(task))?;
@@ -295,9 +295,9 @@ fn move_to(ctx: &Context, checkout: &TaskCheckout, commit: &CommitId) -> Result<
 /// The first line of git's error output.
 fn in_one_line(error: &GitError) -> String {
     let text = error.to_string();
-    let said = |line: &&str| !line.trim().is_empty();
+    let has_text = |line: &&str| !line.trim().is_empty();
     let fatal = text.lines().find(|line| line.starts_with("fatal:"));
-    let first = fatal.or_else(|| text.lines().find(said)).unwrap_or_default().trim();
+    let first = fatal.or_else(|| text.lines().find(has_text)).unwrap_or_default().trim();
     shown_line(&clipped(first, 300)).into_owned()
 }
 

@@ -87,8 +87,8 @@ fn unsettled_edit(scene: &Scene) -> Finding {
 
 fn settle_edit(ctx: &Context) -> Result<Option<String>> {
     ctx.store.settle_edits(&ctx.credentials, &host::now())?;
-    let said = ctx.store.take_messages();
-    Ok((!said.is_empty()).then(|| said.join("\n")))
+    let messages = ctx.store.take_messages();
+    Ok((!messages.is_empty()).then(|| messages.join("\n")))
 }
 
 /// Edits that were set aside wait for a person.

@@ -134,10 +134,10 @@ fn probe(ctx: &Context, hook_dir: &HookDir, checkout: &Path, hook: Hook) -> Hook
         git = git.args(["--", "prepared"]);
     }
     let ran = git.env(PROBE, note.path()).output();
-    let said = fs::read_to_string(note.path()).unwrap_or_default();
+    let probe_output = fs::read_to_string(note.path()).unwrap_or_default();
     match ran {
         Err(error) => status(false, &format!("git could not run it: {error}")),
-        Ok(_) if said.lines().any(|line| line == hook.name()) => status(true, "git runs it"),
+        Ok(_) if probe_output.lines().any(|line| line == hook.name()) => status(true, "git runs it"),
         Ok(_) => status(
             false,
             "git runs the hook, but the hook does not call liza, is not executable, or fails earlier",

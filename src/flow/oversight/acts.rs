@@ -84,9 +84,9 @@ fn messages(order: &Order, evidence: &[String]) -> Vec<Draft> {
     let seen: String = evidence.iter().map(|line| format!("- {line}\n")).collect();
     let on = order.task.as_ref().map_or(String::new(), |task| format!(" on {task}"));
     let to_agent = |kind: MessageKind, priority: i64| {
-        let said =
+        let text =
             (format!("{}: {what}", order.action.as_str()), format!("{}\nWhat was seen:\n{seen}", order.text));
-        draft(order, Recipient::One(order.agent.clone()), kind, priority, said)
+        draft(order, Recipient::One(order.agent.clone()), kind, priority, text)
     };
     let to_person = Recipient::One(AgentId::human());
     match order.action {
@@ -94,20 +94,20 @@ fn messages(order: &Order, evidence: &[String]) -> Vec<Draft> {
         Action::Halt => {
             // Only a person may replan for the planner.
             let to = if order.role == Role::planner() { to_person } else { Recipient::Role(Role::planner()) };
-            let said = (
+            let text = (
                 format!("{} was halted{on}: {what}", order.agent),
                 format!("What was seen:\n{seen}{}", consequence(order)),
             );
-            let above = draft(order, to, MessageKind::Escalate, HALT_PRIORITY, said);
+            let above = draft(order, to, MessageKind::Escalate, HALT_PRIORITY, text);
             vec![to_agent(MessageKind::Halt, HALT_PRIORITY), above]
         }
         Action::Escalate => {
             let question = order.question.as_deref().unwrap_or("What should liza do with this agent?");
-            let said =
+            let text =
                 (format!("{}{on}: {what}", order.agent), format!("{question}\nWhat was seen:\n{seen}"));
             vec![
                 to_agent(MessageKind::Escalate, NUDGE_PRIORITY),
-                draft(order, to_person, MessageKind::Escalate, HALT_PRIORITY, said),
+                draft(order, to_person, MessageKind::Escalate, HALT_PRIORITY, text),
             ]
         }
     }

@@ -53,14 +53,14 @@ pub fn on_board(ctx: &Context, agent: &AgentId, incarnation: u64, subject: &Subj
         Recipient::One(id) => id == agent,
         Recipient::Role(role) => known.roles.contains(role),
     }));
-    let said = count(board.rest.anomalies.iter().filter(|one| &one.logged_by == agent))
+    let reports = count(board.rest.anomalies.iter().filter(|one| &one.logged_by == agent))
         + count(board.rest.discovered.iter().filter(|one| &one.by == agent));
     let mut seen = OnBoard { sent, received, ..OnBoard::default() };
     match task_of(board, agent, incarnation, subject) {
         Some(task) => {
             let body = task.body();
             let (history, issues) = (body.history.len(), body.issues.len());
-            seen.mark = format!("{} {} {history} {issues} {said} {sent}", task.status, task.iteration);
+            seen.mark = format!("{} {} {history} {issues} {reports} {sent}", task.status, task.iteration);
             seen.task = Some(task.id.clone());
             seen.epoch = Some(task.epoch);
             seen.has_checkpoint = current_checkpoint(body).is_some();
@@ -70,7 +70,7 @@ pub fn on_board(ctx: &Context, agent: &AgentId, incarnation: u64, subject: &Subj
             let of = |status: Status| count(board.tasks.iter().filter(|task| task.status == status));
             let (all, drafts, blocked) = (board.tasks.len(), of(Status::Draft), of(Status::Blocked));
             let ended = of(Status::Superseded) + of(Status::Abandoned);
-            seen.mark = format!("{all} {drafts} {blocked} {ended} {said} {sent}");
+            seen.mark = format!("{all} {drafts} {blocked} {ended} {reports} {sent}");
         }
         None => return None,
     }

@@ -36,9 +36,9 @@ impl TeamRun<'_> {
             let alert = Alert::new(AlertKind::PersonWanted, &one.task, &one.key, one.why, one.hint);
             self.notify(TimedAlert { time: self.ctx.now.wall, alert });
         }
-        let heard =
+        let troubles =
             self.persons.notifier.as_ref().map(|(_, troubles)| troubles.try_iter().collect::<Vec<_>>());
-        heard.into_iter().flatten().for_each(|trouble| self.remark(Event::notice(trouble)));
+        troubles.into_iter().flatten().for_each(|trouble| self.remark(Event::notice(trouble)));
     }
 
     /// Runs the command `watch.notify`, if there is one.

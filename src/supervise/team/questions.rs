@@ -7,8 +7,8 @@ use crate::flow::oversight;
 impl TeamRun<'_> {
     /// Shows each question once when it is asked and once when it is answered, whichever process asked.
     pub(super) fn emit_questions(&mut self, board: &Board) {
-        let asked = board.rest.interventions.iter().any(|one| one.action == Action::Escalate);
-        if !asked && self.team.questions.is_empty() {
+        let has_escalation = board.rest.interventions.iter().any(|one| one.action == Action::Escalate);
+        if !has_escalation && self.team.questions.is_empty() {
             return;
         }
         // The run reports an unreadable liza.yaml elsewhere.

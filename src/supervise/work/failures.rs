@@ -158,10 +158,10 @@ impl Runner {
 
     /// The pause before the next start; never longer than the lease.
     fn wait_for(&self, trouble: &Trouble) -> Duration {
-        let said = trouble.until.map(|until| until.since(crate::host::now().wall).max(1).unsigned_abs());
+        let wait = trouble.until.map(|until| until.since(crate::host::now().wall).max(1).unsigned_abs());
         let growing = back_off() * FIRST_WAIT * 2u32.pow(self.waits.saturating_sub(1).min(8));
         let lease = self.board_config_lease() / 2;
-        said.map_or(growing, Duration::from_secs).min(Duration::from_secs(lease.max(1)))
+        wait.map_or(growing, Duration::from_secs).min(Duration::from_secs(lease.max(1)))
     }
 
     fn board_config_lease(&self) -> u64 {
@@ -171,27 +171,27 @@ impl Runner {
     /// The message for a person: the failure, the provider's words, the remedy.
     fn words_of(&self, trouble: &Trouble, ended: &Ended) -> String {
         let (name, line) = (&self.provider, trouble.line.as_deref());
-        let said = line.map_or(String::new(), |line| format!(": {line}"));
+        let detail = line.map_or(String::new(), |line| format!(": {line}"));
         match trouble.class {
             CrashClass::Login => {
                 let help = self.entry.login_command.as_deref();
                 let help =
                     help.map_or(String::new(), |command| format!("; `{command}` logs in, then run again"));
-                format!("{name} is not logged in{said}{help}")
+                format!("{name} is not logged in{detail}{help}")
             }
             CrashClass::Permission => {
                 format!(
-                    "{name} denied the agent's tools{said}; `permissions` of `{name}` in liza.yaml grants them"
+                    "{name} denied the agent's tools{detail}; `permissions` of `{name}` in liza.yaml grants them"
                 )
             }
             CrashClass::Quota => {
                 let until = trouble.until.map_or(String::new(), |until| format!(" until {until}"));
-                format!("{name} has no quota{until}{said}")
+                format!("{name} has no quota{until}{detail}")
             }
-            CrashClass::RateLimit => format!("{name} limits its requests{said}"),
-            CrashClass::Network => format!("{name} cannot reach its service{said}"),
-            CrashClass::Context => format!("the context of {name} is full{said}"),
-            CrashClass::Crash => format!("{}{said}", ended.words()),
+            CrashClass::RateLimit => format!("{name} limits its requests{detail}"),
+            CrashClass::Network => format!("{name} cannot reach its service{detail}"),
+            CrashClass::Context => format!("the context of {name} is full{detail}"),
+            CrashClass::Crash => format!("{}{detail}", ended.words()),
         }
     }
 

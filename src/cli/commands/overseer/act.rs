@@ -109,8 +109,8 @@ fn act(
         }));
     }
     let config = session.ctx.project_config().map(|config| config.overseer).unwrap_or_default();
-    let mut asked = if session.ctx.is_human() { open_questions(&board, &config) } else { Vec::new() };
-    asked.retain(|question| &question.agent == agent && question.task == order.task);
+    let mut questions = if session.ctx.is_human() { open_questions(&board, &config) } else { Vec::new() };
+    questions.retain(|question| &question.agent == agent && question.task == order.task);
     let ordered = issue(&session.ctx, &order)?;
     let text = match action {
         Action::Halt => format!("{agent} is halted; its runner ends the session and keeps the work"),
@@ -124,7 +124,7 @@ fn act(
     };
     let answer = if action == Action::Halt { "yes" } else { "no, the agent continues" };
     let answered: String =
-        asked.iter().map(|question| format!("\n{} is answered: {answer}", question.id)).collect();
+        questions.iter().map(|question| format!("\n{} is answered: {answer}", question.id)).collect();
     let text = format!("{text}{answered}");
     Ok(Answer::new(ordered.outcome, text).at(ordered.revision))
 }

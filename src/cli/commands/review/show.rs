@@ -35,9 +35,9 @@ impl OnBoard for ShowArgs {
         let diff = || crate::git::query::diff_text(&session.ctx.repo, from, to);
         let plain = if self.no_diff { String::new() } else { diff()? };
         let config = session.ctx.project_config()?;
-        let asked = checklist::items(&body.checklist, config.checklists.of(task.risk));
+        let items = checklist::items(&body.checklist, config.checklists.of(task.risk));
         let gates = crate::flow::gates::shown::shown(&session.ctx, task)?;
-        let mut head = view::review(task, submission, &answers, &asked, &gates);
+        let mut head = view::review(task, submission, &answers, &items, &gates);
         let quorum = config.review.quorum.of(task.risk);
         match &task.approvals {
             Some(approvals) => head.line(format!("approvals: {}", approvals.words())),
@@ -47,14 +47,14 @@ impl OnBoard for ShowArgs {
         let outside = outside::since_claim(&session.ctx, &snapshot.board, id);
         if !outside.is_empty() {
             head.line("changed outside the task's worktree since its claim (author unknown):");
-            outside.iter().for_each(|place| head.line(format!("  {}", place.words())));
+            outside.iter().for_each(|checkout| head.line(format!("  {}", checkout.words())));
         }
         let data = json!({
             "task": id, "review_commit": submission.commit, "merge_base": submission.merge_base, "round": task.review_cycles_total + 1,
             "done_when": body.done_when, "checkpoint": crate::board::rules::current_checkpoint(body), "alignment": answers,
             "files": submission.files, "tests": submission.tests, "tests_present": !submission.tests.is_empty(),
             "protected": submission.protected, "validation": submission.validation, "gates": body.gates, "gate_results": gates, "issues": body.issues,
-            "checklist": asked.iter().enumerate().map(|(at, item)| json!({ "n": at + 1, "item": item })).collect::<Vec<_>>(),
+            "checklist": items.iter().enumerate().map(|(at, item)| json!({ "n": at + 1, "item": item })).collect::<Vec<_>>(),
             "assumptions": made(body).iter().enumerate().map(|(at, one)| json!({ "n": at + 1, "assumption": one.text, "critical": one.critical })).collect::<Vec<_>>(),
             "outside": outside,
             "red_team": task.red_team, "judged_by": task.judged_by(), "approvals": task.approvals, "quorum": quorum,
