@@ -199,7 +199,7 @@ impl Session {
             return Ok(());
         }
         Err(Failure::new(Code::HumanOnly, format!("only a person may {verb}"))
-            .hint("say what you need with `liza note`"))
+            .hint("report your need with `liza note`"))
     }
 
     /// Binds the command to its request id, after all its inputs are read.

@@ -16,7 +16,7 @@ const AT_ONCE: usize = 2_000;
 pub enum Which {
     These(Vec<TaskId>),
     All,
-    /// Tasks that ended at least so many days ago.
+    /// Tasks that ended at least this many days ago.
     OlderThan(u64),
 }
 
@@ -45,7 +45,7 @@ pub fn end_time(task: &Task) -> Wall {
     task.body().history.last().map_or(task.body().created_at, |entry| entry.time)
 }
 
-/// Whether the task ended at least so many days ago. A time in the future counts as now.
+/// Whether the task ended at least `days` days ago. A time in the future counts as now.
 pub fn ended_before(task: &Task, days: u64, now: Wall) -> bool {
     u64::try_from(now.since(end_time(task))).is_ok_and(|age| age >= days.saturating_mul(86_400))
 }
@@ -165,7 +165,7 @@ pub fn archive_if_crowded(ctx: &Context) {
     match archive_oldest(ctx) {
         Ok(0) => {}
         Ok(count) => ctx.narrate(format!(
-            "{count} finished tasks were archived, because the board had more than {CROWDED}; `liza gc` collects what they left"
+            "{count} finished tasks were archived, because the board had more than {CROWDED}; `liza gc` removes their leftovers"
         )),
         Err(failure) => ctx.narrate(format!("finished tasks could not be archived: {failure}")),
     }

@@ -283,7 +283,7 @@ fn collect_runs(ctx: &Context, options: &GcOptions, known: &mut Known<'_>) -> Re
     Ok(collected)
 }
 
-/// Deletes entries that have been in the trash for so many days.
+/// Deletes old entries of the trash.
 pub fn empty_trash(ctx: &Context, days: u64, dry_run: bool) -> Result<Vec<Removed>> {
     let old = old_trash(ctx, days)?;
     delete(ctx, old, dry_run)

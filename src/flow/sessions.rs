@@ -136,7 +136,7 @@ pub fn last(ctx: &Context, of: Option<&str>) -> Result<Kept> {
     })
 }
 
-/// Reads a session's output, and continues where it stopped.
+/// Reads a session's output, each time from the last position.
 pub struct Reader {
     kept: Kept,
     transcript: Option<Transcript>,
@@ -219,7 +219,7 @@ impl Reader {
         whole.split(|byte| *byte == b'\n').flat_map(|line| self.steps(line)).collect()
     }
 
-    /// What was started and not finished, once nothing more comes.
+    /// The unfinished step, once the output has ended.
     pub fn finish(&mut self) -> Vec<Step> {
         let rest = std::mem::take(&mut self.rest);
         let mut steps = self.steps(&rest);

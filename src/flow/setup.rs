@@ -66,7 +66,7 @@ pub fn check_provider(name: &str) -> Result<()> {
         .map_err(|why| Failure::new(ErrorCode::UsageProvider, why.message).hint(why.hint))
 }
 
-/// The plan for a `liza.yaml`: what is certain before any gate was tried.
+/// The plan for a `liza.yaml`, before any gate was tried.
 pub struct Plan {
     provider: Option<String>,
     installed: Vec<String>,

@@ -192,7 +192,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Whether it succeeded and printed what was expected.
+    /// Whether it succeeded and printed the expected text.
     pub fn is_green(&self) -> bool {
         self.exit == Some(0) && self.found && self.problem.is_none()
     }
@@ -210,7 +210,7 @@ pub struct Check<'a> {
     pub log: &'a Path,
 }
 
-/// Runs a check, writes its output to the log, and returns whether it contains what is expected.
+/// Runs a check, writes its output to the log, and returns whether it contains the expected text.
 pub fn run(check: &Check<'_>) -> Ran {
     let _known_by_it = check.machine.take_check();
     // A unit test is not liza and cannot hold a command; and processes of other tests are children of the same

@@ -486,7 +486,7 @@ pub fn reason(switch: &Switch) -> String {
     }
 }
 
-/// The strongest switch for an agent or what it works on.
+/// The strongest switch for an agent or its task.
 pub fn switch_for(ctx: &Context, agent: &AgentId, task: Option<&TaskId>) -> Option<Switch> {
     ctx.store.switches().ok()?.stopping(agent, task).cloned()
 }

@@ -120,7 +120,7 @@ pub struct TeamRun<'a> {
     paused: bool,
     /// Remarks of runners that were passed on, with the tasks they are about.
     remarks: BTreeSet<(Option<String>, String)>,
-    /// How often an occasion was given back because the planner was cut off.
+    /// How often an occasion became pending again because the planner's session was cut off.
     given_back: BTreeMap<String, u32>,
     /// Since when the board is unreadable.
     unreadable_since: Option<Instant>,

@@ -267,7 +267,7 @@ impl<'c> Watcher<'c> {
         }
     }
 
-    /// Also tells the planner about a lack of reviewers.
+    /// Also sends the planner a message about a lack of reviewers.
     fn notify_planner(&mut self, alert: &Alert) {
         if let Err(failure) = observe::notify_planner(self.ctx, alert) {
             self.say(&format!("could not notify the planner of {}: {}", alert.subject, failure.message));

@@ -174,7 +174,7 @@ impl Runner {
             self.waits = 0;
             match ending {
                 Ending::Limit => {
-                    let why = format!("the agent ended at a limit of its own ({})", ended.words());
+                    let why = format!("the agent ended at its provider's own limit ({})", ended.words());
                     return Ok(self.end_at_limit(&assignment, &why, left.as_ref()));
                 }
                 Ending::Done => {
@@ -578,7 +578,7 @@ impl Runner {
             return None;
         }
         self.as_agent(assignment, &["task", "submit", task.as_str(), "--check"]).ok()?;
-        let text = "committed and green, but not submitted; the agent is asked to submit or to say why not";
+        let text = "committed and green, but not submitted; asked the agent to submit or to give a reason";
         self.emit(Event::notice(text).task(task));
         Some(format!(
             "Your work is committed and its validation passes, but it is not submitted. Submit or say why not: `liza task submit {task}`; if something is missing, \

@@ -3,9 +3,9 @@ use crate::flow::deliver::{self, Delivered, PullRequest, Wanted};
 
 /// Bring integration to your branch or open a pull request
 ///
-/// People only. Without --to, the branch is the one you have checked out. If `git merge --ff-only` would work, that
-/// is what happens, files included; liza refuses what git would refuse and names the files. If your branch has
-/// commits of its own, they are first merged into integration, through the gates. A routed goal is delivered only after
+/// People only. Without --to, this is the branch that you have checked out. liza moves it as `git merge --ff-only` does,
+/// files included, and refuses if git would refuse, naming the files. If your branch has other commits, liza first
+/// merges them into integration, through the gates. A routed goal is delivered only after
 /// its auditor approved it. --pr pushes integration instead and opens a pull or merge request with `gh` or `glab`. liza
 /// never forces a push or a branch.
 ///

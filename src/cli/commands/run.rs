@@ -18,7 +18,7 @@ use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 /// coder and one reviewer; everything else goes to workstreams with a plan each, and to an auditor at the end. The
 /// planner estimates, unless --t-max and --t-why are given.
 ///
-/// Starts agents whenever there is work and room, as `team`, `roles`, `provider` and `run` in liza.yaml say: reviews
+/// Starts agents whenever there is work and room, with the settings `team`, `roles`, `provider` and `run` of liza.yaml: reviews
 /// and merges before new tasks, and never two tasks at once whose paths overlap. Ends when everything is merged (exit
 /// 0), when only a person can continue (exit 1, with what is needed and the command for it), at ABORT (exit 5) or at
 /// a signal. Ctrl-C asks the agents to end and keeps their work; a second Ctrl-C ends them at once. Run it again to
@@ -292,7 +292,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
                 lines.push(format!("and {more} more; the report has them all"));
             }
             let stuck = Failure::new(ErrorCode::RefusedStuck, "no task can proceed without a person")
-                .hint("`data.causes` says what each task needs and the command for it; then run it again");
+                .hint("`data.causes` lists what each task needs and the command for it; then run it again");
             let mut text = format!("no task can proceed without a person:\n  {}\n", lines.join("\n  "));
             for (task, question, command) in questions.iter().take(MOST_CAUSES) {
                 text.line(format!("{task} asks: {}\n  {command}", shown_line(question)));

@@ -250,7 +250,7 @@ impl Director<'_> {
             }
             (Kind::Started, _) if !self.showed_parallel && self.story.coders_at_once().len() > 1 => {
                 self.showed_parallel = true;
-                self.stage.heading("Several coders work at once, each in a worktree of its own.");
+                self.stage.heading("Several coders work in parallel, each in its own worktree.");
             }
             (Kind::Claimed, "usage") if self.story.waited_for.is_none() => self.show_ownership_wait()?,
             (Kind::Rejected, _) => {

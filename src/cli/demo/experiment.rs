@@ -71,7 +71,7 @@ impl Run {
 pub fn try_ideas(root: &Path, temporary: &Path, ui: Ui) -> Result<Played, Failure> {
     let bench = Bench::build(root, temporary, ui)?;
     let head = bench.git(&["rev-parse", "HEAD"])?;
-    ui.narrate("\n# `liza experiment run`: each idea in a worktree of its own.");
+    ui.narrate("\n# `liza experiment run`: each idea in its own worktree.");
     if let Some(signal) = bench.run()? {
         return Ok(Played::Signal(signal));
     }

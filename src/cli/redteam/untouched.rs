@@ -86,7 +86,7 @@ pub fn forbidden_changes(root: &Path, before: &Snapshot, attack: &Attack) -> Vec
     let head = board.rest.integration.head.as_ref().map_or("", |head| head.as_str());
     let at = String::from_utf8_lossy(&now.integration);
     if !attack.spoils("integration") && at.trim() != head && now.integration != before.integration {
-        found.push(format!("integration is at {}, where liza did not put it", clipped(at.trim(), 12)));
+        found.push(format!("integration is at {}, and liza did not move it there", clipped(at.trim(), 12)));
     }
     found
 }

@@ -8,7 +8,7 @@ use crate::cli::prelude::*;
 pub enum Verdict {
     /// It had no effect; the text is the refusal.
     Refused(String),
-    /// It had an effect, and the next command of a person says so.
+    /// It had an effect, and the person's next command reports it.
     Noticed(String),
     /// It succeeded; the text is its effect.
     NotRefused(String),

@@ -103,7 +103,7 @@ pub fn template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Result<Te
     piece(ctx, "agent")
 }
 
-/// The template for a report: that of the role, where the project has one of its own; else the one for reports.
+/// The template for a report: the project's own template of the role, else the built-in one for reports.
 pub fn report_template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Result<Template> {
     let own = config.roles.get(role).is_some_and(|role| role.template.is_some());
     if own || installed(ctx, role.as_str())?.is_some() {

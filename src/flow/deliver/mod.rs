@@ -108,7 +108,7 @@ fn restore_checkout(
     Failure { message: format!("{}; in {path}, {there}", failure.message), ..failure }
 }
 
-/// Checks that the branch is checked out where it was, and nowhere else.
+/// Checks that the branch is still checked out in the same directory only.
 fn check_checkout_unchanged(ctx: &Context, plan: &Plan) -> Result<()> {
     let now: Vec<PathBuf> =
         standing_on(&ctx.repo, &plan.branch)?.into_iter().map(|standing| standing.path).collect();

@@ -137,7 +137,7 @@ pub fn start(ctx: &Context, old: Option<&CommitId>) -> Result<CommitId> {
     old.map_or_else(|| Ok(empty_tree(&ctx.repo)?), |old| Ok(old.clone()))
 }
 
-/// The name of the branch, which exists or is to be made.
+/// The name of the existing or new branch.
 fn target(ctx: &Context, board: &Board, wanted: &Wanted<'_>) -> Result<String> {
     let source = &board.config().integration_branch;
     let (name, create) = match wanted.to {

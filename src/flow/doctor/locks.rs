@@ -100,7 +100,7 @@ fn holder_text(pid: Option<u32>) -> String {
     }
 }
 
-/// Liza's own lock file: it exists, is a file, and holds what it should.
+/// Liza's own lock file: it must exist, be a regular file, and have liza's text.
 fn own_lock(scene: &Scene, why: &str) -> Option<Finding> {
     let (path, found) = scene.ctx.store.lock_file();
     let revision = scene.board()?.revision;
@@ -109,7 +109,7 @@ fn own_lock(scene: &Scene, why: &str) -> Option<Finding> {
         // Elsewhere a failed write of the note is ignored; here it is the whole fix.
         let (path, found) = ctx.store.lock_file();
         if !matches!(found, LockState::Sound) {
-            let error = std::io::Error::other("the file does not hold what was written");
+            let error = std::io::Error::other("the file does not have the written text");
             return Err(Failure::io("write", &path, &error));
         }
         Ok(kept.map(|kept| format!("the former file is kept as {}", kept.display())))

@@ -67,7 +67,7 @@ impl<'c> Scene<'c> {
     }
 }
 
-/// The name says what could not be examined, should it fail.
+/// An examination, with the name that a failure reports.
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
 /// In this order: later ones rely on the fixes of earlier ones.
@@ -89,7 +89,7 @@ const EXAMINATIONS: [Examination; 35] = [
     ("refs that lead to other refs", refs::not_plain),
     ("refs to missing objects", refs::broken),
     ("unfinished work", intents::left_half_done),
-    ("where git has worktrees on record", worktrees::moved),
+    ("paths in git's records of worktrees", worktrees::moved),
     ("the worktrees of tasks", worktrees::of_tasks),
     ("entries below .worktrees", worktrees::without_owner),
     ("refs in liza's name", refs::unaccounted),

@@ -106,7 +106,7 @@ fn probe(name: &str, entry: &ProviderEntry, program: &Path) -> Option<Finding> {
             "a program that does not know an option ends before its agent has started",
             format!(
                 "see what `{help_command}` offers instead, and change `command` or `permissions` of the provider {} in liza.yaml; \
-                 an option that works all the same goes under `unlisted`",
+                 list an option that works although the help omits it under `unlisted`",
                 shown_line(name)
             ),
         )

@@ -28,7 +28,7 @@ pub fn git(scene: &Scene) -> Result<Vec<Finding>> {
                     "git.unusable",
                     error.to_string(),
                     "every command that needs git fails",
-                    "do what git says above (for a repository of another user: `git config --global --add safe.directory` with its path)",
+                    "follow git's advice above (for a repository of another user: `git config --global --add safe.directory` with its path)",
                 ));
             }
         }
@@ -114,7 +114,7 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
             let tells = if blind { "does not distinguish" } else { "distinguishes" };
             name(
                 format!("core.ignoreCase is {ignores}, but this file system {tells} `A` from `a`"),
-                "git and liza then disagree which file a path means",
+                "git and liza then disagree about the file that a path names",
                 "set it to match the file system",
             );
         }

@@ -1,4 +1,4 @@
-//! Worktrees that are incomplete, gone, or not what they should be.
+//! Worktrees that are incomplete, missing or damaged.
 
 use super::{Finding, Scene};
 use crate::flow::ownership::{self, KnownOwners, MERGES, WorktreeEntry};

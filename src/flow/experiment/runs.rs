@@ -121,7 +121,7 @@ pub struct Staying {
     pub why: String,
 }
 
-/// Removes the worktrees of runs that ended at least so long ago, each after its work is kept under a ref. Artifacts stay.
+/// Removes the worktrees of old ended runs, each after its work is kept under a ref. Artifacts stay.
 pub fn prune(lab: &Lab, older_than: Duration, dry_run: bool) -> Result<Pruned> {
     let now = host::now().wall;
     let mut done = Pruned::default();

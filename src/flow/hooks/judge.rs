@@ -190,7 +190,7 @@ fn pre_commit(ctx: &Context, hook_call: &HookCall) -> Result<()> {
     let world = World::default();
     let call = Call::new(who(ctx, &board, hook_call, &task)?, &ctx.now, &world);
     let epoch = epoch_of(hook_call, &task);
-    // In a merge only what git would not have produced by itself is the caller's own change.
+    // In a merge, only differences from git's own merge result are the caller's changes.
     let mut touched = Vec::new();
     if let Some(other) = content::merge_head(&top)? {
         let (MergeTree::Clean(merged) | MergeTree::Conflict { tree: merged, .. }) =

@@ -12,7 +12,7 @@ pub const KEPT: &str = ".before-liza";
 /// Where a kept link has its own name again: programs that many hooks link to recognize the hook by that name.
 pub const ALIASES: &str = "before-liza";
 
-/// What runs after the block, beside the rest of its own file.
+/// The script that runs after the block, in addition to the rest of its file.
 #[derive(Debug, Clone, Copy)]
 pub enum Then {
     Rest,

@@ -152,7 +152,7 @@ impl RunnerProcess {
         (self.since, self.doing) = (Instant::now(), "starting".to_owned());
     }
 
-    /// Tells it that there is no more work; its seat stays taken until it has ended.
+    /// Closes its input, which means no more work; its seat stays taken until it has ended.
     pub fn dismiss(&mut self) {
         self.free_since = None;
         drop(self.child.stdin.take());

@@ -65,7 +65,7 @@ pub(super) fn people(team: &[TeamMember], providers: &[String]) -> BTreeSet<Role
     members.filter(|(_, provider)| *provider == HUMAN).map(|(member, _)| member.role.clone()).collect()
 }
 
-/// A person has no seat. Where all reviewers are people, one seat merges what they approved.
+/// A person has no seat. If all reviewers are people, one seat merges the tasks that they approved.
 fn seated(team: &[TeamMember], providers: Vec<String>) -> Vec<(TeamMember, String)> {
     let reviewer = Role::code_reviewer();
     let (people, mut agents): (Vec<_>, Vec<_>) =
@@ -118,7 +118,7 @@ pub(super) fn seat_team(
     Ok(seats)
 }
 
-/// Seats one entry of the team beside those that are taken.
+/// Adds the seats of one entry of the team.
 pub(super) fn seat_more(
     ctx: &Context,
     member: &TeamMember,

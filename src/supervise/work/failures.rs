@@ -56,7 +56,7 @@ impl Runner {
             let line = Some(format!("{}: {}", calls(), one_line(last)));
             return Some(Trouble { class: CrashClass::Permission, line, until: None });
         }
-        // Some sandboxes do not report what they denied; but liza.yaml shows what they were told to deny.
+        // Some sandboxes do not report what they denied; but liza.yaml shows the configured `deny`.
         if !crashed && usage.failed_calls == usage.tool_calls && self.is_started_without_liza() {
             let line = format!("`deny` of the role {} in liza.yaml denies `liza` to the agent", self.role);
             return Some(Trouble { class: CrashClass::Permission, line: Some(line), until: None });

@@ -32,7 +32,7 @@ fn open(call: &Invocation, changes: bool) -> Result<(Context, Lab), Failure> {
         ctx.refuse_gate_process()?;
         if !ctx.is_human() {
             return Err(Failure::new(Code::HumanOnly, "only a person may run or prune experiments")
-                .hint("say what you need with `liza note`"));
+                .hint("report your need with `liza note`"));
         }
     }
     let lab = Lab::open(&ctx)?;

@@ -104,7 +104,7 @@ fn table(report: &GateReport) -> String {
         text.push_str(&words(result, report.required.contains(&result.name)));
     }
     for name in report.required.iter().filter(|name| report.result(name).is_none()) {
-        text.line(format!("{} not run, because of the one above", pad_to(name, 14)));
+        text.line(format!("{} not run, because the gate above did not pass", pad_to(name, 14)));
     }
     text.push_str(match report.passed() {
         true => "every required gate passed",

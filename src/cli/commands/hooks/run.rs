@@ -7,7 +7,7 @@ use crate::flow::hooks::{DEFAULT_TIMEOUT, Hook, PROBE, PROBED, TIMEOUT};
 ///
 /// Exit 0 allows it, exit 1, 3 or 6 refuses it. Reads only. pre-commit: no liza files; in a task's worktree also
 /// checkpoint, lease and scope. commit-msg: no trailers that only liza writes. pre-push: no unmerged task branches.
-/// reference-transaction: the integration branch moves only as an open intent says.
+/// reference-transaction: the integration branch moves only to the commit of an open intent.
 ///
 /// Example: liza hooks run pre-commit
 #[derive(Args)]

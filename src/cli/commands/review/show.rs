@@ -27,8 +27,9 @@ impl OnBoard for ShowArgs {
         let body = task.body();
         let Some(submission) = &body.submission else {
             let text = format!("task `{id}` is {}: nothing was submitted", task.status);
-            return Err(Failure::new(Code::Transition, text)
-                .hint(format!("`liza task show {id}` shows what there is")));
+            return Err(
+                Failure::new(Code::Transition, text).hint(format!("`liza task show {id}` shows its state"))
+            );
         };
         let answers = alignment::answers(body);
         let (from, to) = (&submission.merge_base, &submission.commit);
