@@ -533,7 +533,7 @@ fn an_incomplete_bootstrap_says_what_is_missing() {
     has(&missing.join("\n"), &["the spec of the goal: `specs/other.md` does not exist"]);
     let missing =
         world.try_brief("juggler", "juggler-1", &not_claimed("t1"), &[]).unwrap().expect_err("no role");
-    has(&missing.join("\n"), &["the role `juggler` is defined nowhere", "liza.yaml"]);
+    has(&missing.join("\n"), &["the role `juggler` is not defined", "liza.yaml"]);
 }
 
 #[test]
