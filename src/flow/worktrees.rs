@@ -8,7 +8,7 @@
 use super::attempt::snapshot_worktree;
 use super::ownership::GATES;
 use super::prelude::*;
-use crate::git::{Checkout, Repo};
+use crate::git::{Checkout, Query, Repo, reviewed};
 use crate::store::lock::SideLock;
 use crate::store::trash::bytes_of;
 
@@ -54,6 +54,9 @@ pub struct ListedWorktree {
     pub why: String,
     #[serde(skip)]
     uncommitted: Vec<String>,
+    /// It holds its commit and nothing else, not even an ignored file.
+    #[serde(skip)]
+    untouched: bool,
     #[serde(skip)]
     /// Ok: why no agent works there any more. Err: why the worktree stays.
     ended: Result<String, String>,
@@ -232,6 +235,7 @@ fn look(
         prunable: false,
         why: String::new(),
         uncommitted: Vec::new(),
+        untouched: false,
         ended: Err("liza did not make it, and it belongs to no task of this board".to_owned()),
         whose: Whose::Foreign,
         landed: false,
@@ -354,7 +358,12 @@ fn examine_content(repo: &Repo, worktree: &mut ListedWorktree, record: Option<&C
     let mut fault = None;
     if sound.is_ok() {
         let path = &worktree.path;
-        match (content::head(path), content::status(path, filters), content::merge_head(path)) {
+        worktree.untouched = Query::open(repo).is_ok_and(|query| reviewed::is_untouched(&query, path));
+        let status = match worktree.untouched {
+            true => Ok(Vec::new()),
+            false => content::status(path, filters),
+        };
+        match (content::head(path), status, content::merge_head(path)) {
             (Ok(head), Ok(dirty), Ok(merging)) => {
                 worktree.head = Some(head);
                 let is_work = |path: &String| !super::prepared::is_prepared(&worktree.prepared, path);
@@ -375,8 +384,8 @@ fn examine_content(repo: &Repo, worktree: &mut ListedWorktree, record: Option<&C
         .and_then(|record| submodules::only_here(repo, &record.admin_dir, &worktree.path))
         .or_else(|| {
             // What liza prepared is known to be ignored for a reason.
-            let ignored =
-                (worktree.whose == Whose::Likely && sound_here).then(|| content::ignored(&worktree.path));
+            let asks = worktree.whose == Whose::Likely && sound_here && !worktree.untouched;
+            let ignored = asks.then(|| content::ignored(&worktree.path));
             Some(format!("the ignored file `{}`", ignored?.ok()??))
         });
     if let (Ok(_), Some(held)) = (&worktree.ended, only_here) {
@@ -450,7 +459,7 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
         };
         if !options.dry_run {
             pruned.kept = save(ctx, &worktree)?;
-            if pruned.deleted {
+            if pruned.deleted && !worktree.untouched {
                 pruned.kept.extend(keep_ignored(ctx, &worktree)?);
             }
             crash::point("prune.saved");
