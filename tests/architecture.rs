@@ -479,7 +479,7 @@ const MAKE_FILES: [&str; 23] = [
     "src/flow/gates/ask.rs",
     "src/flow/gates/by_runner.rs",
     "src/flow/gates/mod.rs",
-    "src/flow/gates/place.rs",
+    "src/flow/gates/gate_worktree.rs",
     "src/flow/hooks/install.rs",
     "src/flow/init.rs",
     "src/flow/oversight/mod.rs",
@@ -487,7 +487,7 @@ const MAKE_FILES: [&str; 23] = [
     "src/flow/prepared.rs",
     "src/flow/uninstall.rs",
     "src/supervise/output.rs",
-    "src/supervise/team/flight.rs",
+    "src/supervise/team/runner_process.rs",
 ];
 
 #[test]

@@ -1,12 +1,12 @@
-//! What `liza experiment run` costs for each idea, with agents, tests and a sweep that do next to nothing, beside a script that does
-//! the same with bare git commands.
+//! The cost of `liza experiment run` per idea, with trivial agents, tests and sweep, compared with a script that does the same with bare
+//! git commands.
 
 use super::*;
 
 const IDEAS: usize = 10;
 
-/// Everything that a run does, without liza: a worktree, three agents, looks at what they changed, a snapshot under a ref, its
-/// diff, tests, sweep, results, and the worktree removed.
+/// All steps of a run without liza: a worktree, three agents, checks of their changes, a snapshot under a ref, its diff, tests, sweep,
+/// results, and the removal of the worktree.
 const BARE: &str = r#"set -e
 base=$(git rev-parse HEAD)
 mkdir -p bare/worktrees bare/runs
@@ -43,7 +43,7 @@ impl Bench {
             let (ms, floor_ms) = self.pair(
                 rounds,
                 |round| {
-                    // Other texts are other ideas, which were not tried yet.
+                    // A different text is a different idea, which has no run yet.
                     ideas(&world, round);
                     world.run(&self.liza, &world.root, None, &["-q", "experiment", "run", "ideas"]);
                 },

@@ -45,7 +45,7 @@ impl Bench {
         [self.register(world, "coder"), self.register(world, "code_reviewer")]
     }
 
-    /// The same merge with a gate that is `true`, and without any.
+    /// The same merge with a gate `true` and without gates.
     fn gate_of_a_merge(&mut self) {
         let worlds = [self.world(50), self.world(50)];
         let whose: Vec<[(String, String); 2]> = worlds
@@ -73,7 +73,7 @@ impl Bench {
         self.row("merge with a gate of true", "50 files", median(gated), "merge without gates", median(free));
     }
 
-    /// A queue against its gates and three git commands for each, one after the other.
+    /// A queue of merges, compared with its gates and three git commands for each, one after the other.
     fn ready_merges(&mut self, count: usize) {
         let world = self.world(50);
         self.fill(&world, count.max(10));
@@ -103,7 +103,7 @@ impl Bench {
         self.row("ready merges, 100 ms gate", &label, queue, "gate and three git commands each", floor);
     }
 
-    /// A gate that is `true` in a private worktree that is there already; the same answered with the recorded pass.
+    /// A gate that is `true` in an existing private worktree; the same with a reused pass.
     fn gate_start(&mut self, files: usize) {
         let world = self.world(files);
         self.with_gate(&world, "true");
@@ -117,12 +117,15 @@ impl Bench {
         let (reused, small) =
             self.pair(15, |_| run(&[]), |_| drop(world.run(&self.me, &world.root, None, &["small"])));
         self.row("gate answered again", &label, reused, "small program", small);
-        let place = world.home.join("bare");
-        let path = place.display().to_string();
+        let checkout = world.home.join("bare");
+        let path = checkout.display().to_string();
         world.git(&["worktree", "add", "-q", "--detach", &path, "integration"]);
         let status = ["status", "--porcelain"];
-        let (started, bare) =
-            self.pair(9, |_| run(&["--fresh"]), |_| drop(world.run(Path::new("git"), &place, None, &status)));
+        let (started, bare) = self.pair(
+            9,
+            |_| run(&["--fresh"]),
+            |_| drop(world.run(Path::new("git"), &checkout, None, &status)),
+        );
         self.row("gate of true run again", &label, started, "git status of that tree", bare);
         let mut added = Vec::new();
         for round in 0..3 {

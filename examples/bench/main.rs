@@ -51,7 +51,7 @@ fn main() {
     bench.run();
 }
 
-/// Lock, synced append, durable replace of the same bytes: what no durable command can do without.
+/// Lock, synced append, durable replace of the same bytes: the least that a durable command must do.
 fn floor(dir: &Path) {
     let lock = OpenOptions::new()
         .write(true)
@@ -319,7 +319,7 @@ impl Bench {
             };
             store.commit(&Credentials::Human, add, None, &liza::host::now()).expect("committed");
         }
-        // Former boards share nothing with the present one but disk; without them the floor is fair.
+        // Images of former boards only take disk space; without them the floor is fair.
         for entry in fs::read_dir(world.root.join(".liza/images")).expect("images").flatten() {
             let _ = fs::remove_file(entry.path());
         }
@@ -339,7 +339,7 @@ impl Bench {
         self.fill(&world, size);
         let coder = self.register(&world, "coder");
         world.run(&self.liza, &world.root, Some(&coder), &["task", "claim", "task-0"]);
-        // A board in use: for every image that comes one goes.
+        // A board in use: each new image replaces an old one.
         for _ in 0..=IMAGES_KEPT {
             world.run(&self.liza, &world.root, Some(&coder), &["task", "renew", "task-0"]);
         }
@@ -383,7 +383,7 @@ impl Bench {
             add(format!("new-{round}"), &[format!("more/{round}/")])
         });
         measure("validate", None, &|_| words(&["validate"]));
-        // A claim that keeps its worktree: released and taken up again by the same agent.
+        // A claim that keeps its worktree: released and claimed again by the same agent.
         let mut reclaim = Vec::new();
         let mut base = Vec::new();
         for round in 0..rounds.min(9) {
@@ -399,14 +399,14 @@ impl Bench {
         }
     }
 
-    /// What git's own commands cost with hooks installed, beside the same without.
+    /// The cost of git's own commands with hooks, compared with the same without.
     fn hooks(&mut self) {
         let (with, without) = (self.world(50), self.world(50));
         with.run(&self.liza, &with.root, None, &["hooks", "install"]);
         let moved = |world: &World, round: usize| {
             drop(world.git(&["update-ref", &format!("refs/heads/other-{round}"), "HEAD"]));
         };
-        // The one update that asks liza: to where the branch is, which is allowed.
+        // The only update that runs liza: a move of the branch to its present commit, which is allowed.
         let asked = |world: &World, _: usize| {
             drop(world.git(&["update-ref", "refs/heads/integration", "integration"]));
         };
@@ -432,7 +432,7 @@ impl Bench {
         }
     }
 
-    /// The same board of a hundred active tasks, alone and beside an archive: archived tasks must not slow commands down.
+    /// The same board of a hundred active tasks, without and with an archive: archived tasks must not slow commands down.
     fn archived(&mut self, count: usize) {
         let (alone, beside) = (self.world(50), self.world(50));
         self.fill(&alone, 100);
@@ -588,13 +588,13 @@ impl Bench {
         let (mut claims, mut adds, mut merges, mut bare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for round in 0..rounds {
             let id = format!("task-{round}");
-            let place = world.home.join(format!("bare-{round}")).display().to_string();
+            let checkout = world.home.join(format!("bare-{round}")).display().to_string();
             let branch = format!("bare-{round}");
             rustix::fs::sync();
             adds.push(timed(|| {
-                world.git(&["worktree", "add", "-q", "--no-track", "-b", &branch, &place, "integration"]);
+                world.git(&["worktree", "add", "-q", "--no-track", "-b", &branch, &checkout, "integration"]);
             }));
-            // The first sync of a claim would write what the worktree above left.
+            // The first sync of a claim would write unwritten data of the worktree above.
             rustix::fs::sync();
             claims.push(timed(|| {
                 drop(world.run(&self.liza, &world.root, Some(&coder), &["task", "claim", &id]))
@@ -691,7 +691,7 @@ impl Bench {
     }
 }
 
-/// Progress, beside the table.
+/// Progress, in addition to the table.
 fn eprintln(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What a storm of messages leaves behind for the commands that come after it.
+//! How much slower commands are after many messages.
 
 use std::fs;
 
@@ -10,11 +10,11 @@ use liza::store::{Proposal, Store};
 
 use super::{Bench, World, eprintln};
 
-/// Its receiver reads that often.
+/// How often the receiver reads its inbox.
 const READ_EVERY: usize = 50;
 
 impl Bench {
-    /// The same board of a hundred tasks, quiet and after a storm: read messages must hardly slow commands down.
+    /// The same board of a hundred tasks, without messages and after many: read messages must hardly slow commands down.
     pub(super) fn messages(&mut self, count: usize) {
         let (quiet, stormy) = (self.world(50), self.world(50));
         let mut coders = Vec::new();

@@ -1,4 +1,4 @@
-//! What one look of the overseer costs, compared with reading its input.
+//! The cost of one look of the overseer, compared with reading its input.
 
 use liza::board::oversight::{Action, Behaviour, Gravity, Intervention};
 use liza::board::{AgentId, Wall};

@@ -1,4 +1,4 @@
-//! What oversight of healthy agents costs: the looks of their runners and those of the run.
+//! The cost of oversight of healthy agents: the looks of their runners and of the run.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ const AGENTS: usize = 10;
 const EVERY_SECONDS: u64 = 1;
 const DEFAULT_SECONDS: f64 = 10.0;
 
-/// Neither idle nor busy: says something every second and changes nothing.
+/// An agent that prints a line every second and changes nothing.
 const AGENT: &str = r#"touch "$OUT/$LIZA_AGENT_ID"; while :; do echo at work; sleep 1; done"#;
 
 impl Bench {
@@ -29,7 +29,7 @@ impl Bench {
         }
     }
 
-    /// Milliseconds of CPU that a run and its runners use in that time, with what they started themselves and waited for.
+    /// Milliseconds of CPU that a run and its runners use in that time, including their ended children.
     fn cost_of_looking(&self, files: usize, enabled: bool, seconds: u64) -> u64 {
         let world = self.world(files);
         let out = world.home.join("out");

@@ -1,4 +1,4 @@
-//! What the whole report costs beside `status`, on a board of a thousand tasks with histories.
+//! The cost of the full report compared with `status`, on a board of a thousand tasks with histories.
 
 use super::*;
 
@@ -8,7 +8,7 @@ impl Bench {
         let world = self.world(50);
         self.fill(&world, count);
         let coder = self.register(&world, "coder");
-        // Some of them with a history worth reading.
+        // Some tasks get a long history.
         for number in 0..count.min(20) {
             let id = format!("task-{number}");
             world.run(&self.liza, &world.root, Some(&coder), &["task", "claim", &id]);

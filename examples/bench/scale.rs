@@ -4,7 +4,7 @@
 use super::*;
 
 impl Bench {
-    /// Floor: start of a small program and one read of the board's bytes.
+    /// The floor: the start of a small program and one read of the board's bytes.
     pub fn reads(&mut self, size: usize) {
         let world = self.world(50);
         self.fill(&world, size);
@@ -21,7 +21,7 @@ impl Bench {
         ];
         let mut results = Vec::new();
         for words in commands {
-            // `doctor` ends with 1 where it has something to say.
+            // `doctor` exits with 1 if it has findings.
             let command = |_: usize| {
                 let _ = world.command(&self.liza, &world.root, None).args(words).output();
             };
@@ -32,7 +32,7 @@ impl Bench {
         }
     }
 
-    /// Eight processes that note, renew and look, beside eight that only lock, append and replace.
+    /// Eight processes that note, renew and read, compared with eight that only lock, append and replace.
     pub fn mixed(&mut self) {
         let world = self.world(5);
         self.fill(&world, 100);
@@ -65,7 +65,7 @@ impl Bench {
         self.rows.push(json!({ "row": "8 processes, mixed verbs", "size": "100 tasks", "figures": figures }));
     }
 
-    /// Three agents claim at the same moment, beside three `git worktree add` at the same moment.
+    /// Three agents claim at the same moment, compared with three `git worktree add` at the same moment.
     pub fn claims_at_once(&mut self, files: usize) {
         let world = self.world(files);
         self.fill(&world, 10);
@@ -81,9 +81,9 @@ impl Bench {
             })
         };
         let bare = at_once(&|number| {
-            let (place, branch) = (world.home.join(format!("bare-{number}")), format!("bare-{number}"));
-            let place = place.display().to_string();
-            world.git(&["worktree", "add", "-q", "--no-track", "-b", &branch, &place, "integration"]);
+            let (checkout, branch) = (world.home.join(format!("bare-{number}")), format!("bare-{number}"));
+            let checkout = checkout.display().to_string();
+            world.git(&["worktree", "add", "-q", "--no-track", "-b", &branch, &checkout, "integration"]);
         });
         let claims = at_once(&|number| {
             let id = format!("task-{number}");
@@ -98,14 +98,14 @@ impl Bench {
         );
     }
 
-    /// Where `wt` is installed its listing is timed too.
+    /// If `wt` is installed, its listing is timed too.
     pub fn worktree_list(&mut self, count: usize) {
         let world = self.world(50);
         self.fill(&world, count);
         for number in 0..count {
             let (id, branch) = (format!("task-{number}"), format!("task/task-{number}"));
-            let place = world.root.join(".worktrees").join(&id).display().to_string();
-            world.git(&["worktree", "add", "-q", "--no-track", "-b", &branch, &place, "integration"]);
+            let checkout = world.root.join(".worktrees").join(&id).display().to_string();
+            world.git(&["worktree", "add", "-q", "--no-track", "-b", &branch, &checkout, "integration"]);
         }
         let label = format!("{count} records");
         let ours = |_: usize| drop(world.run(&self.liza, &world.root, None, &["worktree", "list"]));

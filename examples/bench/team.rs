@@ -1,4 +1,4 @@
-//! Teams of scripted agents: how soon runners react, what they cost a task, and what they cost while they wait.
+//! Teams of scripted agents: how soon runners react, their cost per task, and their cost while they wait.
 
 use std::io::{BufRead, BufReader};
 use std::process::Child;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// No more than the calls a piece of work cannot do without.
+/// An agent that makes only the calls that a task needs.
 const AGENT: &str = r#"
 case "$LIZA_ROLE" in
 coder)
@@ -18,7 +18,7 @@ coder)
 code_reviewer) exec liza review approve "$LIZA_TASK" --commit "$(git rev-parse HEAD)" --summary fine ;;
 esac
 "#;
-/// Takes a task off the board at once.
+/// An agent that blocks its task at once.
 const BLOCKS: &str =
     r#"exec liza task block "$LIZA_TASK" --reason "two ways to read it" --question "Which one?""#;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -39,8 +39,8 @@ impl Going {
                     return at;
                 }
                 Ok(_) => {}
-                Err(RecvTimeoutError::Timeout) => panic!("`{event}` was not said in time"),
-                Err(RecvTimeoutError::Disconnected) => panic!("it ended before it said `{event}`"),
+                Err(RecvTimeoutError::Timeout) => panic!("no event `{event}` in time"),
+                Err(RecvTimeoutError::Disconnected) => panic!("the command ended before the event `{event}`"),
             }
         }
     }
@@ -165,7 +165,7 @@ impl Bench {
         for round in 0..trials {
             let id = format!("t{round}");
             add(self, &world, &id, false);
-            let place = world.home.join(format!("bare-{round}")).display().to_string();
+            let checkout = world.home.join(format!("bare-{round}")).display().to_string();
             bare.push(timed(|| {
                 world.git(&[
                     "worktree",
@@ -174,7 +174,7 @@ impl Bench {
                     "--no-track",
                     "-b",
                     &format!("b{round}"),
-                    &place,
+                    &checkout,
                     "integration",
                 ]);
             }));
@@ -283,16 +283,16 @@ impl Bench {
             vec!["task", "checkpoint", id, "--intent", "the file says hello", "--risks", "none"];
         checkpoint.extend(["--validate", "echo ok", "--expect", "ok", "--file", &file, "--file", &test]);
         liza(coder, &checkpoint);
-        let place = world.root.join(".worktrees").join(id);
-        work(world, &place, id);
+        let checkout = world.root.join(".worktrees").join(id);
+        work(world, &checkout, id);
         liza(coder, &["task", "submit", id]);
         liza(reviewer, &["review", "claim", id]);
-        let head = world.run(Path::new("git"), &place, None, &["rev-parse", "HEAD"]);
+        let head = world.run(Path::new("git"), &checkout, None, &["rev-parse", "HEAD"]);
         liza(reviewer, &["review", "approve", id, "--commit", head.trim(), "--summary", "fine"]);
         liza(reviewer, &["merge", id]);
     }
 
-    /// What idle runners cost.
+    /// The cost of idle runners.
     pub(super) fn idle(&mut self) {
         let seconds = if self.quick { 20 } else { 60 };
         let watch = |pids: &[u32]| {
@@ -368,31 +368,31 @@ impl Bench {
     }
 }
 
-fn work(world: &World, place: &Path, id: &str) {
-    fs::write(place.join(format!("{id}.txt")), "hello\n").expect("a file");
-    fs::write(place.join(format!("test_{id}.sh")), "true\n").expect("a file");
-    world.run(Path::new("git"), place, None, &["add", "-A"]);
-    world.run(Path::new("git"), place, None, &["commit", "-q", "-m", id]);
+fn work(world: &World, checkout: &Path, id: &str) {
+    fs::write(checkout.join(format!("{id}.txt")), "hello\n").expect("a file");
+    fs::write(checkout.join(format!("test_{id}.sh")), "true\n").expect("a file");
+    world.run(Path::new("git"), checkout, None, &["add", "-A"]);
+    world.run(Path::new("git"), checkout, None, &["commit", "-q", "-m", id]);
 }
 
 /// The git commands every task needs: a worktree to work in, one to review in, a merge, and both worktrees removed.
 fn bare_cycle(world: &World, round: usize) {
     let sync = "core.fsync=committed";
     let (branch, id) = (format!("bare-{round}"), format!("b{round}"));
-    let (place, review) = (world.home.join(&branch), world.home.join(format!("review-{round}")));
-    let (place_text, review_text) = (place.display().to_string(), review.display().to_string());
+    let (checkout, review) = (world.home.join(&branch), world.home.join(format!("review-{round}")));
+    let (checkout_text, review_text) = (checkout.display().to_string(), review.display().to_string());
     let onto = "refs/bench/integration";
     if round == 0 {
         world.git(&["update-ref", onto, "integration"]);
     }
-    world.git(&["-c", sync, "worktree", "add", "-q", "--no-track", "-b", &branch, &place_text, onto]);
-    work(world, &place, &id);
+    world.git(&["-c", sync, "worktree", "add", "-q", "--no-track", "-b", &branch, &checkout_text, onto]);
+    work(world, &checkout, &id);
     let head = world.git(&["rev-parse", &branch]);
     world.git(&["-c", sync, "worktree", "add", "-q", "--detach", &review_text, &head]);
     let base = world.git(&["rev-parse", onto]);
     let tree = world.git(&["-c", sync, "merge-tree", "--write-tree", &base, &head]);
     let commit = world.git(&["-c", sync, "commit-tree", &tree, "-p", &base, "-p", &head, "-m", "bare"]);
     world.git(&["-c", sync, "update-ref", onto, &commit, &base]);
-    world.git(&["worktree", "remove", "--force", &place_text]);
+    world.git(&["worktree", "remove", "--force", &checkout_text]);
     world.git(&["worktree", "remove", "--force", &review_text]);
 }

@@ -61,15 +61,15 @@ pub fn offer(root: &Command, words: &[String], board: impl FnOnce() -> Option<Bo
         Some((typed, before)) => (typed.as_str(), before),
         None => ("", words),
     };
-    let place = walk(root, before);
+    let cursor = walk(root, before);
     // Some shells split `--option=value` into three words.
     let typed = if typed == "=" { "" } else { typed };
-    if let Some(option) = place.option {
+    if let Some(option) = cursor.option {
         return values(option, typed, board);
     }
-    if !place.only_values
+    if !cursor.only_values
         && let Some((name, value)) = typed.split_once('=')
-        && let Some(option) = option_named(&place, name)
+        && let Some(option) = option_named(&cursor, name)
     {
         let whole =
             |candidate: Candidate| Candidate { value: format!("{name}={}", candidate.value), ..candidate };
@@ -78,42 +78,43 @@ pub fn offer(root: &Command, words: &[String], board: impl FnOnce() -> Option<Bo
             Offer::Files => Offer::Files,
         };
     }
-    if !place.only_values && typed.starts_with('-') {
-        let mut found = starting_with(typed, flags(&place));
+    if !cursor.only_values && typed.starts_with('-') {
+        let mut found = starting_with(typed, flags(&cursor));
         if found.is_empty() {
-            found = starting_with(typed, aliases(&place));
+            found = starting_with(typed, aliases(&cursor));
         }
         return Offer::Candidates(found);
     }
-    if place.command.has_subcommands() {
-        let commands = place.command.get_subcommands().filter(|command| !command.is_hide_set());
+    if cursor.command.has_subcommands() {
+        let commands = cursor.command.get_subcommands().filter(|command| !command.is_hide_set());
         let all = commands.map(|command| Candidate::new(command.get_name(), first_line(command.get_about())));
         return Offer::Candidates(starting_with(typed, all));
     }
-    let positionals: Vec<&Arg> = place.command.get_positionals().collect();
-    match positionals.get(place.positionals).or(positionals.last().filter(|last| repeats(last))) {
+    let positionals: Vec<&Arg> = cursor.command.get_positionals().collect();
+    match positionals.get(cursor.positionals).or(positionals.last().filter(|last| repeats(last))) {
         Some(arg) => values(arg, typed, board),
-        None => Offer::Candidates(starting_with(typed, flags(&place))),
+        None => Offer::Candidates(starting_with(typed, flags(&cursor))),
     }
 }
 
 fn walk<'c>(root: &'c Command, words: &[String]) -> Cursor<'c> {
-    let mut place = Cursor { command: root, option: None, positionals: 0, only_values: false };
+    let mut cursor = Cursor { command: root, option: None, positionals: 0, only_values: false };
     for word in words {
-        if word == "=" && place.option.is_some() || place.option.take().is_some() {
+        if word == "=" && cursor.option.is_some() || cursor.option.take().is_some() {
             continue;
         }
         if word == "--" {
-            place.only_values = true;
-        } else if !place.only_values && word.starts_with('-') && word.len() > 1 {
-            place.option = option_named(&place, word).filter(|option| takes_value(option));
-        } else if let Some(command) = place.command.find_subcommand(word).filter(|_| place.positionals == 0) {
-            place.command = command;
+            cursor.only_values = true;
+        } else if !cursor.only_values && word.starts_with('-') && word.len() > 1 {
+            cursor.option = option_named(&cursor, word).filter(|option| takes_value(option));
+        } else if let Some(command) = cursor.command.find_subcommand(word).filter(|_| cursor.positionals == 0)
+        {
+            cursor.command = command;
         } else {
-            place.positionals += 1;
+            cursor.positionals += 1;
         }
     }
-    place
+    cursor
 }
 
 fn takes_value(arg: &Arg) -> bool {
@@ -124,8 +125,8 @@ fn repeats(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::Append)
 }
 
-fn option_named<'c>(place: &Cursor<'c>, word: &str) -> Option<&'c Arg> {
-    let mut options = place.command.get_arguments().filter(|arg| !arg.is_positional());
+fn option_named<'c>(cursor: &Cursor<'c>, word: &str) -> Option<&'c Arg> {
+    let mut options = cursor.command.get_arguments().filter(|arg| !arg.is_positional());
     match word.strip_prefix("--") {
         Some(name) => options.find(|arg| {
             arg.get_long() == Some(name) || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
@@ -135,14 +136,14 @@ fn option_named<'c>(place: &Cursor<'c>, word: &str) -> Option<&'c Arg> {
     }
 }
 
-fn flags<'p>(place: &'p Cursor<'_>) -> impl Iterator<Item = Candidate> + 'p {
-    let shown = place.command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set());
+fn flags<'p>(cursor: &'p Cursor<'_>) -> impl Iterator<Item = Candidate> + 'p {
+    let shown = cursor.command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set());
     shown.filter_map(|arg| Some(Candidate::new(format!("--{}", arg.get_long()?), first_line(arg.get_help()))))
 }
 
 /// Aliases of flags, offered if no flag fits.
-fn aliases<'p>(place: &'p Cursor<'_>) -> impl Iterator<Item = Candidate> + 'p {
-    let all = place.command.get_arguments().flat_map(|arg| {
+fn aliases<'p>(cursor: &'p Cursor<'_>) -> impl Iterator<Item = Candidate> + 'p {
+    let all = cursor.command.get_arguments().flat_map(|arg| {
         let names = arg.get_visible_aliases().unwrap_or_default();
         names.into_iter().map(|name| Candidate::new(format!("--{name}"), first_line(arg.get_help())))
     });

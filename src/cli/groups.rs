@@ -94,7 +94,7 @@ mod tests {
         for command in root().get_subcommands().filter(|command| !command.is_hide_set()) {
             let name = command.get_name();
             let count = GROUPS.iter().filter(|(_, names)| names.contains(&name)).count();
-            assert_eq!(count, 1, "`{name}` must stand in exactly one group of src/cli/groups.rs");
+            assert_eq!(count, 1, "`{name}` must be in exactly one group of src/cli/groups.rs");
         }
     }
 

@@ -74,7 +74,7 @@ impl Input {
         if let Some(bytes) = self.stdin.borrow().as_ref() {
             return Ok(bytes.clone());
         }
-        let bytes = bounded("standard input", std::io::stdin().lock())?;
+        let bytes = read_bounded("standard input", std::io::stdin().lock())?;
         self.taken.borrow_mut().extend_from_slice(&bytes);
         *self.stdin.borrow_mut() = Some(bytes.clone());
         Ok(bytes)
@@ -83,13 +83,13 @@ impl Input {
     fn file(&self, path: &str) -> Result<Vec<u8>, Failure> {
         let file =
             std::fs::File::open(path).map_err(|error| unusable(format!("cannot read {path}: {error}")))?;
-        let bytes = bounded(path, file)?;
+        let bytes = read_bounded(path, file)?;
         self.taken.borrow_mut().extend_from_slice(&bytes);
         Ok(bytes)
     }
 }
 
-fn bounded(name: &str, reader: impl Read) -> Result<Vec<u8>, Failure> {
+fn read_bounded(name: &str, reader: impl Read) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = reader.take(LARGEST_INPUT + 1).read_to_end(&mut bytes);
     read.map_err(|error| unusable(format!("cannot read {name}: {error}")))?;

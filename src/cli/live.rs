@@ -6,7 +6,7 @@ use crate::cli::paint::Tone;
 use crate::cli::prelude::*;
 use crate::cli::times::for_people;
 use crate::policy::overseer::Question;
-use crate::supervise::team::{Row, Stage};
+use crate::supervise::team::{Row, RunDisplay};
 use crate::supervise::{Event, Kind};
 use crate::text::{display_width, fitted, shown, wrapped};
 
@@ -41,7 +41,7 @@ impl Live {
     }
 }
 
-impl Stage for Live {
+impl RunDisplay for Live {
     fn event(&self, event: &Event) {
         if self.ui.json {
             self.ui.stream(&to_json_line(event));
@@ -62,7 +62,7 @@ impl Stage for Live {
         self.on_terminal()
     }
 
-    fn picture(&self, rows: &[Row], board: &Board) {
+    fn redraw(&self, rows: &[Row], board: &Board) {
         if !self.on_terminal() {
             return;
         }
@@ -72,7 +72,9 @@ impl Stage for Live {
         text.extend(agent_lines(rows, width, self.ui.color).into_iter().map(|line| line + "\n"));
         for question in rows.iter().filter_map(|row| row.question.as_ref()) {
             text.extend(
-                wrapped(&shown(&for_people(&asked(question))), width).lines().map(|line| format!("{line}\n")),
+                wrapped(&shown(&for_people(&question_text(question))), width)
+                    .lines()
+                    .map(|line| format!("{line}\n")),
             );
         }
         if *self.last.borrow() == text && self.drawn.get() > 0 {
@@ -136,7 +138,7 @@ fn lasted(seconds: u64) -> String {
 }
 
 /// A question to a person: what, since when, what to type, and what happens without an answer.
-fn asked(question: &Question) -> String {
+fn question_text(question: &Question) -> String {
     let (agent, behaviour) = (&question.agent, question.behaviour.as_str());
     format!(
         "{agent} waits for an answer since {}: {behaviour}, {}\n  halt it:      {}\n  let it go on: {}\n  {}\n",
@@ -161,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_agent_has_one_line_of_any_terminal() {
+    fn agent_line_fits_any_terminal_width() {
         let row = |agent: &str, task: Option<&str>, now: Option<&str>| Row {
             agent: agent.to_owned(),
             role: "coder".to_owned(),
@@ -196,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn table_says_what_to_type_and_when_the_halt_follows() {
+    fn question_shows_commands_and_halt_time() {
         let question: Question = serde_json::from_value(serde_json::json!({
             "id": "intervention-3", "agent": "coder-1", "task": "t1", "behaviour": "stagnation",
             "seen": "12000 tokens\u{1b}[2J", "asked": "2026-01-02T03:04:05Z", "due": "2026-01-02T03:09:05Z",
             "halts": true, "yes": "liza overseer halt coder-1 --reason stagnation", "no": "liza resume",
         }))
         .expect("a question");
-        let text = asked(&question);
+        let text = question_text(&question);
         assert_eq!(text.lines().count(), 4, "{text}");
         for part in [
             "coder-1 waits for an answer since 2026-01-02T03:04:05Z: stagnation, 12000 tokens",

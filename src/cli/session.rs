@@ -135,7 +135,7 @@ impl Invocation {
         let outcome = run(&mut session);
         crate::flow::summary::after_command(&session.ctx);
         if session.ctx.crowded.get() {
-            crate::flow::archive::thin_out(&session.ctx);
+            crate::flow::archive::archive_if_crowded(&session.ctx);
         }
         let outcome = match outcome {
             Ok(mut answer) => {
@@ -199,7 +199,7 @@ impl Session {
             return Ok(());
         }
         Err(Failure::new(Code::HumanOnly, format!("only a person may {verb}"))
-            .hint("say what you need with `liza note`"))
+            .hint("report your need with `liza note`"))
     }
 
     /// Binds the command to its request id, after all its inputs are read.

@@ -37,14 +37,14 @@ fn in_words(text: &str, now: Wall, offset: i64) -> String {
         let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
         // A time at the start of a line, or after a number there, is a column, not part of a sentence.
         let leads = text[line..at].trim().chars().all(|c| c.is_ascii_digit() || c == '-');
-        out.push_str(&one(time, now, offset, leads));
+        out.push_str(&time_words(time, now, offset, leads));
         done = at + LENGTH;
     }
     out.push_str(&text[done..]);
     out
 }
 
-fn one(time: Wall, now: Wall, offset: i64, leads: bool) -> String {
+fn time_words(time: Wall, now: Wall, offset: i64, leads: bool) -> String {
     let local = |moment: Wall| Wall(moment.0.saturating_add(offset)).to_string();
     let (there, here) = (local(time), local(now));
     let same_day = there[..10] == here[..10];

@@ -4,7 +4,7 @@ use super::branches::{failed_move, no_private_paths, no_unnamed_repositories, no
 use super::gates::{Question, judge};
 use super::prelude::*;
 
-/// How often to start again because merges were faster.
+/// How often to try again if a merge moves integration first.
 const TRIES: usize = 20;
 
 /// Brings a commit that liza did not make into integration: fast-forward if possible, else merged.
@@ -16,7 +16,7 @@ pub fn advance(ctx: &Context, rev: &Revision, reason: &str) -> Result<(Moved, u6
             .hint("a branch, a tag or a commit id of this repository")
     })?;
     // Refuse what can be refused before starting any work.
-    allowed(ctx, &commit)?;
+    check_advance(ctx, &commit)?;
     not_checked_out(ctx, &branch)?;
     let begin = BeginMove {
         kind: MoveKind::Advance,
@@ -27,10 +27,10 @@ pub fn advance(ctx: &Context, rev: &Revision, reason: &str) -> Result<(Moved, u6
         audited: false,
     };
     carry_out(ctx, begin, |time| {
-        let old = allowed(ctx, &commit)?;
+        let old = check_advance(ctx, &commit)?;
         let query = ctx.query()?;
         let new = if !query.is_ancestor(&old, &commit)? {
-            merged(ctx, &old, &commit, reason, time)?
+            merge_with_integration(ctx, &old, &commit, reason, time)?
         } else if gated_in_between(ctx, &old, &commit)? {
             joined(ctx, &query.tree_of(&commit)?, &old, &commit, reason, time)?
         } else {
@@ -41,7 +41,7 @@ pub fn advance(ctx: &Context, rev: &Revision, reason: &str) -> Result<(Moved, u6
 }
 
 /// Whether integration may move to this commit. Returns its present commit.
-fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId> {
+fn check_advance(ctx: &Context, commit: &CommitId) -> Result<CommitId> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let branch = &board.config().integration_branch;
     let query = ctx.query()?;
@@ -76,7 +76,7 @@ fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId> {
 
 /// Whether more than one commit would enter the first-parent history at once while only the last of them is gated.
 fn gated_in_between(ctx: &Context, old: &CommitId, commit: &CommitId) -> Result<bool> {
-    // Moved back to where liza left it: every step was gated when it was made.
+    // Moved back to the commit that liza recorded: each step passed its gates before.
     if ctx.read(&Needs::Nothing)?.board.rest.integration.head.as_ref() == Some(commit) {
         return Ok(false);
     }
@@ -84,7 +84,13 @@ fn gated_in_between(ctx: &Context, old: &CommitId, commit: &CommitId) -> Result<
     Ok(gated && old != commit && ctx.query()?.commit_info(commit)?.parents.first() != Some(old))
 }
 
-fn merged(ctx: &Context, old: &CommitId, commit: &CommitId, reason: &str, time: i64) -> Result<CommitId> {
+fn merge_with_integration(
+    ctx: &Context,
+    old: &CommitId,
+    commit: &CommitId,
+    reason: &str,
+    time: i64,
+) -> Result<CommitId> {
     match merge_tree(&ctx.repo, old, commit)? {
         MergeTree::Clean(tree) => joined(ctx, &tree, old, commit, reason, time),
         MergeTree::Conflict { files, .. } => {
@@ -111,8 +117,8 @@ fn joined(
     commit_by(ctx, &who, tree, &[old.clone(), commit.clone()], &message)
 }
 
-/// The gate report on the new commit. If integration is already there, it is integration that is red.
-fn judged(ctx: &Context, step: &RefMove) -> Result<GateReport> {
+/// The gate report on the new commit. If integration is at that commit already, a red gate blocks integration itself.
+fn run_gates(ctx: &Context, step: &RefMove) -> Result<GateReport> {
     let report = judge(ctx, &Question::new(Moment::Advance, &step.new))?;
     if step.old.as_ref() == Some(&step.new) && report.lacking().is_some_and(|(_, why)| why == Lacking::Failed)
     {
@@ -132,7 +138,7 @@ fn carry_out(ctx: &Context, begin: BeginMove, step: impl Fn(i64) -> Result<RefMo
             let step = step(time)?;
             let refname = refs::of_branch(&step.branch)?;
             refs::pin(&ctx.repo, &format!("refs/liza/moves/{id}"), &step.new)?;
-            let gates = Some(judged(ctx, &step)?);
+            let gates = Some(run_gates(ctx, &step)?);
             crash::point("move.gated");
             ctx.commit_step(RecordMove { intent: id, owner: owner.clone(), step: step.clone(), gates })?;
             crash::point("move.recorded");

@@ -108,7 +108,7 @@ fn may_be_run(ctx: &Context, role: &Role, id: &AgentId, agent: &crate::board::ag
 
 fn running_already(id: &AgentId) -> Failure {
     failure!(Code::AgentRunning, "a runner of `{id}` is running")
-        .hint("choose another --id, or stop that one first")
+        .hint("choose another --id, or stop that runner first")
 }
 
 fn register_once(

@@ -90,9 +90,10 @@ fn assumptions(body: &Body) -> Answer {
     let judged = body.submission.as_ref().map(|submission| &submission.commit);
     let last = body.reviews.last().filter(|review| Some(&review.commit) == judged);
     if let Some(review) = last.filter(|review| !review.assumptions.is_empty()) {
-        let said =
+        let answers_given =
             review.assumptions.iter().map(|one| format!("{}: {}", one.answer.as_str(), one.assumption));
-        let answer = format!("{} answered: {}", review.reviewer, said.collect::<Vec<_>>().join("; "));
+        let answer =
+            format!("{} answered: {}", review.reviewer, answers_given.collect::<Vec<_>>().join("; "));
         let holds = review.assumptions.iter().all(|one| one.answer != Held::Violated);
         return Answer { question, holds, answer };
     }

@@ -8,7 +8,7 @@ use crate::store::Committed;
 pub const KEEP_DAYS: u64 = 14;
 /// With more finished tasks than this on the board, liza archives the oldest automatically.
 const CROWDED: usize = 200;
-/// How many stay then, so that the next finished task does not start it again.
+/// How many finished tasks stay then, so that the next one does not start the archiving again.
 const STAY: usize = 100;
 /// Most tasks removed in one commit.
 const AT_ONCE: usize = 2_000;
@@ -16,7 +16,7 @@ const AT_ONCE: usize = 2_000;
 pub enum Which {
     These(Vec<TaskId>),
     All,
-    /// Tasks that ended at least so many days ago.
+    /// Tasks that ended at least this many days ago.
     OlderThan(u64),
 }
 
@@ -41,17 +41,17 @@ pub struct Stays {
 }
 
 /// When a task ended; its body must be loaded.
-pub fn ended(task: &Task) -> Wall {
+pub fn end_time(task: &Task) -> Wall {
     task.body().history.last().map_or(task.body().created_at, |entry| entry.time)
 }
 
-/// Whether the task ended at least so many days ago. A time in the future counts as now.
+/// Whether the task ended at least `days` days ago. A time in the future counts as now.
 pub fn ended_before(task: &Task, days: u64, now: Wall) -> bool {
-    u64::try_from(now.since(ended(task))).is_ok_and(|age| age >= days.saturating_mul(86_400))
+    u64::try_from(now.since(end_time(task))).is_ok_and(|age| age >= days.saturating_mul(86_400))
 }
 
 pub fn archive(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report> {
-    // Another process may archive the same tasks at the same moment; then there is less to do.
+    // Another process may archive the same tasks at the same moment.
     for _ in 0..5 {
         match archive_once(ctx, which, dry_run) {
             Err(failure) if failure.details.contains_key("archived") => {}
@@ -118,7 +118,7 @@ fn choose(ctx: &Context, board: &Board, which: &Which, report: &mut Report) -> R
     for task in board.tasks.iter().filter(|task| task.status.is_terminal() && !task.is_light()) {
         let young = match which {
             Which::OlderThan(days) if !ended_before(task, *days, ctx.now.wall) => {
-                Some(format!("it ended {}", ended(task)))
+                Some(format!("it ended {}", end_time(task)))
             }
             _ => None,
         };
@@ -161,17 +161,17 @@ pub fn is_crowded(board: &Board) -> bool {
 
 /// Archives the oldest finished tasks of a crowded board. The caller's command is already done, so a failure here is
 /// only reported.
-pub fn thin_out(ctx: &Context) {
-    match oldest_leave(ctx) {
+pub fn archive_if_crowded(ctx: &Context) {
+    match archive_oldest(ctx) {
         Ok(0) => {}
         Ok(count) => ctx.narrate(format!(
-            "{count} finished tasks were archived, because the board had more than {CROWDED}; `liza gc` collects what they left"
+            "{count} finished tasks were archived, because the board had more than {CROWDED}; `liza gc` removes their leftovers"
         )),
         Err(failure) => ctx.narrate(format!("finished tasks could not be archived: {failure}")),
     }
 }
 
-fn oldest_leave(ctx: &Context) -> Result<usize> {
+fn archive_oldest(ctx: &Context) -> Result<usize> {
     let snapshot = ctx.store.read(&finished_bodies(ctx)?)?;
     let board = &snapshot.board;
     if !is_crowded(board) {
@@ -185,7 +185,7 @@ fn oldest_leave(ctx: &Context) -> Result<usize> {
         .iter()
         .filter(|task| task.status.is_terminal() && !task.is_light() && finished.check(&task.id).is_ok())
         .collect();
-    old.sort_by_key(|task| ended(task).0);
+    old.sort_by_key(|task| end_time(task).0);
     let ids: Vec<TaskId> =
         old.into_iter().take((standing - STAY).min(AT_ONCE)).map(|task| task.id.clone()).collect();
     if ids.is_empty() {
@@ -194,7 +194,7 @@ fn oldest_leave(ctx: &Context) -> Result<usize> {
     write(ctx, board, &ids)?;
     match ctx.commit_as_liza(ArchiveTasks { tasks: ids.clone() }) {
         Ok(_) => Ok(ids.len()),
-        // Another process did it at the same moment.
+        // Another process archived them at the same moment.
         Err(StoreError::Refused(_)) => Ok(0),
         Err(error) => Err(error.into()),
     }

@@ -76,7 +76,7 @@ pub fn worktree_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<(PathB
     git::checkouts::check_sound(&ctx.repo, &path).map_err(|fault| {
         let branch = &attempt.branch;
         failure!(ErrorCode::GitWorktree, "the worktree of `{task}` cannot be used: {fault}")
-            .hint(format!("its commits are on branch `{branch}`; `liza doctor` says what can be done"))
+            .hint(format!("its commits are on branch `{branch}`; `liza doctor` shows the remedy"))
     })?;
     Ok((path, attempt.branch.clone()))
 }
@@ -115,12 +115,16 @@ pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &dyn AnyVerb) 
         Ok(None) => {}
         Ok(Some(kept)) => {
             ctx.narrate(format!(
-                "not committed, so not on the branch: {}; kept as {1} (`git show {1}`)",
+                "uncommitted, so not on the branch: {}; kept as {1} (`git show {1}`)",
                 kept.saved.files.join(", "),
                 kept.refname
             ));
             if !kept.saved.left_out.is_empty() {
-                ctx.narrate(format!("not in it, only in {}: {}", kept.path.display(), kept.saved.left_out));
+                ctx.narrate(format!(
+                    "not kept there, only in {}: {}",
+                    kept.path.display(),
+                    kept.saved.left_out
+                ));
             }
         }
         Err(failure) => ctx.narrate(format!(
@@ -179,7 +183,7 @@ pub fn ignored_in_scope(worktree: &Path, ignored: &[String], scope: &Scope) -> V
 /// The content of a worktree as a commit without a ref.
 pub struct Saved {
     pub commit: CommitId,
-    /// The first of the uncommitted files.
+    /// The first few uncommitted files.
     pub files: Vec<String>,
     /// What could not be saved; empty if everything was.
     pub left_out: String,

@@ -14,16 +14,16 @@ pub fn contains(ctx: &Context, branch: &str, commit: &CommitId) -> Result<bool> 
 }
 
 /// The recorded move of an intent, unless it certainly was not made: a failure may have come after the move.
-pub fn moved_all_the_same(ctx: &Context, intent: u64) -> Option<RefMove> {
+pub fn move_happened(ctx: &Context, intent: u64) -> Option<RefMove> {
     let snapshot = ctx.store.read(&Needs::Nothing).ok()?;
     let step = snapshot.board.intent(intent)?.work.step()?.clone();
     contains(ctx, &step.branch, &step.new).unwrap_or(true).then_some(step)
 }
 
-/// The answer to a failed move of a branch: a move that happened anyway stays on record, any other is cancelled.
+/// Handles a failed move of a branch: a move that happened anyway stays on record, any other is cancelled.
 pub fn failed_move(ctx: &Context, intent: u64, owner: Process, failure: Failure) -> Failure {
-    if let Some(step) = moved_all_the_same(ctx, intent) {
-        return after_the_move(&step, failure);
+    if let Some(step) = move_happened(ctx, intent) {
+        return recording_failed(&step, failure);
     }
     let reason = failure.message.clone();
     let _ = ctx.commit_as_liza(CancelMove { intent, owner, reason });
@@ -31,10 +31,10 @@ pub fn failed_move(ctx: &Context, intent: u64, owner: Process, failure: Failure)
 }
 
 /// A moved branch is never moved back: its intent stays open, and the next command records the move.
-pub fn after_the_move(step: &RefMove, failure: Failure) -> Failure {
+pub fn recording_failed(step: &RefMove, failure: Failure) -> Failure {
     let at = format!("`{}` is at {}", step.branch, step.new.short());
     failure!(ErrorCode::IoDurabilityUnknown, "{at}, but this could not be recorded: {failure}")
-        .hint("the next liza command finishes it; check the disk before relying on it")
+        .hint("the next liza command records it; check the disk before you rely on it")
 }
 
 /// Moving a branch that is checked out would make that checkout differ from its branch.

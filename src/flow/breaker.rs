@@ -111,7 +111,7 @@ pub fn switches_of(ctx: &Context) -> Result<Vec<Switch>> {
     Ok(ctx.store.switches()?.set.into_iter().filter(of_trip).collect())
 }
 
-/// The report for a person: about the trip; of the board only which of its tasks still need a decision.
+/// The report for a person: the trip, and which of its tasks still need a decision.
 fn report(board: &Board, trip: &Trip) -> String {
     let mut text = String::new();
     line!(text, "# The breaker tripped: {} ({})", trip.pattern.as_str(), trip.id);
@@ -119,8 +119,8 @@ fn report(board: &Board, trip: &Trip) -> String {
     line!(text, "{}", md_inline(&trip.summary));
     line!(text);
     line!(text, "- When: {}", trip.time);
-    let switch = trip.response.switch().map_or("nothing is halted".to_owned(), |switch| {
-        format!("{} is set: nothing new starts until `liza resume`", switch.as_str())
+    let switch = trip.response.switch().map_or("no switch is set".to_owned(), |switch| {
+        format!("{} is set: no new work starts until `liza resume`", switch.as_str())
     });
     line!(text, "- Response: {}; {switch}", trip.response.as_str());
     line!(text, "- No task was changed.");

@@ -96,7 +96,7 @@ pub fn brief(ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, 
     desk.written(&config, shown_messages).map(Ok)
 }
 
-/// A plan for a reviewer or a review for a coder would show them what they must not see.
+/// Refuses work that does not fit the role: a plan for a reviewer would show text that reviewers must not see.
 fn fits_role(request: &BriefRequest<'_>, row: &Row) -> Result<()> {
     let fits = match request.assignment {
         Assignment::Task { .. } => !row.planning && !row.submission,
@@ -128,18 +128,18 @@ fn needs(board: &Board, request: &BriefRequest<'_>, row: &Row) -> Needs {
     Needs::Tasks(tasks)
 }
 
-/// What every agent needs first, and is missing.
+/// Missing files and definitions that every agent needs.
 fn bootstrap_gaps(ctx: &Context, role: &Role, config: &ProjectConfig) -> Vec<String> {
     let mut missing = Vec::new();
     if !BUILT_IN_ROLES.contains(&role.as_str()) && !config.roles.contains_key(role) {
-        missing.push(format!("the role `{role}` is defined nowhere: add it under `roles:` in liza.yaml"));
+        missing.push(format!("the role `{role}` is not defined: add it under `roles:` in liza.yaml"));
     }
     let specs = ctx.store.specs_location();
     let review = role.judges().then_some(REVIEW_PAGE);
     for page in PAGES.into_iter().chain(review) {
         if let Some(why) = unreadable(&specs, Path::new(page)) {
             missing.push(format!(
-                "{} (SPECS_LOCATION) {why}: `liza doctor --fix` puts it back",
+                "{} (SPECS_LOCATION) {why}: `liza doctor --fix` restores it",
                 Quoted::new(&specs.join(page).display().to_string()).as_str()
             ));
         }
@@ -195,7 +195,7 @@ impl<'a> Desk<'a> {
     fn task(&self, id: &TaskId) -> Result<&'a Task> {
         self.board.task(id).ok_or_else(|| {
             failure!(ErrorCode::StaleTask, "task `{id}` is not on the board any more")
-                .hint("`liza status` shows what is; take other work")
+                .hint("`liza status` shows the tasks; take another one")
         })
     }
 
@@ -213,7 +213,7 @@ impl<'a> Desk<'a> {
     fn written(mut self, config: &ProjectConfig, shown_messages: Vec<String>) -> Result<Brief> {
         for name in crate::prompt::PIECES {
             let piece = sources::piece(self.ctx, name)?;
-            let rendered = render(&piece, &self.facts).map_err(broken)?;
+            let rendered = render(&piece, &self.facts).map_err(template_failure)?;
             self.facts.piece(name, rendered.text);
         }
         let report = self.request.assignment.task().and_then(|id| self.board.task(id));
@@ -221,10 +221,10 @@ impl<'a> Desk<'a> {
             Some(_) => sources::report_template(self.ctx, self.request.role, config)?,
             None => sources::template(self.ctx, self.request.role, config)?,
         };
-        let rendered = render(&template, &self.facts).map_err(broken)?;
+        let rendered = render(&template, &self.facts).map_err(template_failure)?;
         let parts: usize = rendered.sizes.iter().map(|(_, bytes)| bytes).sum();
         let mut sizes = vec![("role".to_owned(), rendered.text.len().saturating_sub(parts))];
-        // The project's own template may leave them out; then the agent has not seen them.
+        // The project's own template may omit the messages; then the agent has not seen them.
         let shown_messages = if rendered.sizes.iter().any(|(name, _)| name == "messages") {
             shown_messages
         } else {
@@ -235,7 +235,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-fn broken(error: TemplateError) -> Failure {
+fn template_failure(error: TemplateError) -> Failure {
     let line = error.line;
     let failure = failure!(ErrorCode::UsageTemplate, "the prompt template {error}")
         .hint("fix the template, or remove it to use the built-in one; no agent is started with a broken one")

@@ -57,7 +57,7 @@ fn may_report(ctx: &Context, board: &Board) -> Result<()> {
 fn checkout_of(ctx: &Context, dir: &Path) -> Result<PathBuf> {
     let outside = || {
         Failure::usage(format!("{} is in no checkout of this repository", dir.display()))
-            .hint("go to the worktree that holds the test, then repeat")
+            .hint("go to the worktree that contains the test, then run the command again")
     };
     let found = repo::discover(dir).map_err(|_| outside())?;
     if found.repo.common_dir != ctx.repo.common_dir {
@@ -81,11 +81,11 @@ fn check_tests(ctx: &Context, top: &Path, tests: &[String]) -> Result<()> {
                 quoted(test),
                 quoted(&top.display().to_string())
             ))
-            .hint("paths are relative to the top of the checkout you stand in"));
+            .hint("paths are relative to the top of your current checkout"));
         }
         if config.tests_among([path.as_str()]).is_empty() {
-            return Err(failure!(Code::Value, "{} is no test", quoted(test))
-                .hint("the patterns that count as tests stand under `tests:` in liza.yaml"));
+            return Err(failure!(Code::Value, "{} is not a test file", quoted(test))
+                .hint("`tests:` in liza.yaml has the patterns of test files"));
         }
     }
     Ok(())
@@ -200,7 +200,7 @@ fn described(
     ));
     let log = outcome.log.as_ref().map(|log| ctx.root().join(log));
     if let Some((bytes, _)) = log.and_then(|log| read_whole(&log, LARGEST_LOG).ok()) {
-        text.push_str(&format!("\nThe end of what it said:\n{}\n", end_of(&String::from_utf8_lossy(&bytes))));
+        text.push_str(&format!("\nThe end of its output:\n{}\n", end_of(&String::from_utf8_lossy(&bytes))));
     }
     text
 }

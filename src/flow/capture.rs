@@ -52,17 +52,17 @@ impl Captured {
     }
 }
 
-/// Two reading threads, and their output so far.
-pub struct Ear {
+/// The threads that read a command's output, and the output so far.
+pub struct OutputReader {
     all: Arc<Mutex<Captured>>,
     out: Arc<Mutex<Captured>>,
     ended: mpsc::Receiver<()>,
     streams: usize,
 }
 
-impl Ear {
+impl OutputReader {
     /// Reads standard output and, if separate, standard error.
-    pub fn listen(
+    pub fn start(
         out: Option<ChildStdout>,
         err: Option<ChildStderr>,
         wanted: &str,
@@ -84,7 +84,7 @@ impl Ear {
             let redactor = Redactor::of(secrets);
             let (wanted, sender) = (wanted.as_bytes().to_vec(), sender.clone());
             crate::host::start_thread(move || {
-                hear(reader, &into, redactor, &wanted);
+                read_stream(reader, &into, redactor, &wanted);
                 let _ = sender.send(());
             })?;
         }
@@ -92,7 +92,7 @@ impl Ear {
     }
 
     /// The output, once no process can write more, or `patience` is over.
-    pub fn heard(self, patience: Duration, nothing_wanted: bool) -> (Captured, Captured) {
+    pub fn finish(self, patience: Duration, nothing_wanted: bool) -> (Captured, Captured) {
         let deadline = Instant::now() + patience;
         for _ in 0..self.streams {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -110,8 +110,8 @@ impl Ear {
     }
 }
 
-/// Passes on what is read, without secrets, and looks for `wanted` in all of it.
-fn hear(mut reader: impl Read, into: &[Arc<Mutex<Captured>>], mut redactor: Redactor, wanted: &[u8]) {
+/// Passes a stream on without secrets, and looks for `wanted` in it.
+fn read_stream(mut reader: impl Read, into: &[Arc<Mutex<Captured>>], mut redactor: Redactor, wanted: &[u8]) {
     let finder = Finder::new(wanted);
     let (mut found, mut overlap) = (wanted.is_empty(), Vec::new());
     let mut buffer = vec![0u8; 64 * 1024];

@@ -35,7 +35,7 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Claimed, Board)> {
         Err(failure) => {
             sweep(ctx, &work);
             let cancel = CancelClaim { intent: intent_id, owner, reason: failure.message.clone() };
-            // If even this fails, the next command undoes the claim.
+            // If this fails too, the next command undoes the claim.
             let _ = ctx.commit_as_liza(cancel);
             Err(failure)
         }
@@ -116,10 +116,10 @@ fn former_head(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Com
         let branch = &attempt.branch;
         ctx.narrate(match &kept {
             Some(head) => {
-                format!("the branch `{branch}` is gone; what is kept of it, {head}, is where this starts")
+                format!("the branch `{branch}` is gone; this claim starts at its kept commit {head}")
             }
             None => {
-                format!("the branch `{branch}` is gone and nothing of it is kept: this starts at integration")
+                format!("the branch `{branch}` is gone and no commit of it is kept: this claim starts at integration")
             }
         });
     }
@@ -184,7 +184,7 @@ fn make_worktree(
     let prepared = if work.reuse {
         git::checkouts::check_sound(&ctx.repo, &path).map_err(|fault| {
             failure!(ErrorCode::GitWorktree, "the worktree of `{task}` cannot be used: {fault}")
-                .hint("`liza doctor` says what is left of it; a person may release the task so that it starts afresh")
+                .hint("`liza doctor` shows the rest of it; a person may release the task, and the next claim makes a new worktree")
         })?;
         super::prepared::not_work(board, task)
     } else {

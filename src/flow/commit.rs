@@ -37,7 +37,7 @@ impl Context {
     pub fn commit_step<V: Verb + Into<Transition>>(&self, verb: V) -> Result<Committed<V::Outcome>> {
         let what = verb.into();
         let committed = self.propose(&what, None)?;
-        self.tell(&what, &committed);
+        self.report_commit(&what, &committed);
         Ok(committed.typed()?)
     }
 
@@ -72,15 +72,15 @@ impl Context {
         let leaves = matches!(what, Transition::ArchiveTasks(_));
         let proposal = Proposal { credentials: &Credentials::Liza, what, request: None };
         let now = host::now();
-        let committed = self.say_of_edits(self.store.commit_any(proposal, &now))?;
+        let committed = self.report_edits(self.store.commit_any(proposal, &now))?;
         self.keep_views(leaves, &committed, &now);
         Ok(committed)
     }
 
-    /// After the commit point and without the lock: a failure here is no failure of the change.
+    /// Updates the views after the commit, without the lock: a failure here does not fail the change.
     fn keep_views(&self, tasks_leave: bool, committed: &Committed<Applied>, now: &Stamp) {
         if !committed.repeated {
-            // A warning may be about an adopted edit, which has loaded nothing.
+            // After an adopted edit, task bodies may not be loaded.
             views::follow(self, &committed.board, now, tasks_leave || !committed.warnings.is_empty());
         }
     }
@@ -108,7 +108,7 @@ impl Context {
 
     fn commit_for(&self, what: Transition, request: Option<RequestKey>) -> Result<Committed<Applied>> {
         let committed = self.recovering(|| self.propose(&what, request.clone()))?;
-        self.tell(&what, &committed);
+        self.report_commit(&what, &committed);
         if committed.board.rest.intents.iter().any(|intent| !self.machine.works_on_intents(&intent.owner)) {
             // The caller's change is made; the next command retries work left over from other processes.
             if let Err(failure) = recover::recover(self) {
@@ -125,7 +125,7 @@ impl Context {
         match act() {
             Err(StoreError::Refused(refusal)) => {
                 if self.credentials.is_of_gate() || recover::recover(self)? == 0 {
-                    return Err(self.said_of_archived(*refusal));
+                    return Err(self.explain_archived(*refusal));
                 }
                 Ok(act()?)
             }
@@ -137,7 +137,7 @@ impl Context {
     /// the record of a rule breach; may finish the work of a dead process.
     pub fn ask(&self, board: &Board, verb: impl Verb + Into<Transition>) -> Result<()> {
         let what = verb.into();
-        if self.asked(board, |call| permitted(board, what.verb(), call).is_ok())? {
+        if self.with_call(board, |call| permitted(board, what.verb(), call).is_ok())? {
             return Ok(());
         }
         // A refusal counts only under the lock: the board or a switch may have changed since the read.
@@ -158,7 +158,7 @@ impl Context {
         verb: &V,
         part: impl FnOnce(&Call) -> Result<(), Refusal>,
     ) -> Result<()> {
-        match self.asked(board, part)? {
+        match self.with_call(board, part)? {
             Err(refusal) if refusal.code.is_tier0() => self.commit(verb.clone()).map(|_| ()),
             answer => Ok(answer?),
         }
@@ -167,7 +167,7 @@ impl Context {
     fn ask_locked(&self, what: &Transition) -> Result<(), StoreError> {
         self.refuse_gate_process()?;
         let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request: None };
-        self.say_of_edits(self.store.ask(&proposal, &host::now()))
+        self.report_edits(self.store.ask(&proposal, &host::now()))
     }
 
     fn propose(
@@ -179,7 +179,7 @@ impl Context {
         self.hold_if_begun(what)?;
         let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request };
         let now = host::now();
-        let committed = self.say_of_edits(self.store.commit_any(proposal, &now))?;
+        let committed = self.report_edits(self.store.commit_any(proposal, &now))?;
         self.keep_views(matches!(what, Transition::ArchiveTasks(_)), &committed, &now);
         Ok(committed)
     }
@@ -197,7 +197,7 @@ impl Context {
     }
 
     /// A task that is not on the board may have been archived.
-    fn said_of_archived(&self, refusal: Refusal) -> Failure {
+    fn explain_archived(&self, refusal: Refusal) -> Failure {
         let id = match (refusal.code, refusal.details.get("task").and_then(|id| id.as_str())) {
             (Code::UnknownTask, Some(id)) => TaskId::new(id).ok(),
             _ => None,
@@ -207,13 +207,12 @@ impl Context {
         if let Some(task) = archived {
             failure.message = format!("task `{}` is {} and archived", task.id, task.status);
             failure.details.insert("archived".to_owned(), true.into());
-            failure.hint =
-                Some(format!("`liza task show {}` shows it; nothing is left to do on it", task.id));
+            failure.hint = Some(format!("`liza task show {}` shows it; it needs no more work", task.id));
         }
         failure
     }
 
-    fn tell<O>(&self, what: &Transition, committed: &Committed<O>) {
+    fn report_commit<O>(&self, what: &Transition, committed: &Committed<O>) {
         let ends =
             matches!(what, Transition::Abandon(_) | Transition::Rescope(_) | Transition::FinishMerge(_));
         if ends && archive::is_crowded(&committed.board) {

@@ -94,7 +94,7 @@ impl Context {
                 Ok(snapshot) => {
                     snapshot.board.identify(&self.credentials).is_ok_and(|actor| actor.is_human())
                 }
-                // The locks of runners show it too.
+                // The locks of runners also show whether an agent calls.
                 Err(_) => match &self.credentials {
                     Credentials::Descendant { of, .. } => {
                         !of.gate
@@ -129,7 +129,7 @@ impl Context {
         Worktrees::new(&self.repo, self.machine.worktrees(), self.machine.trash())
     }
 
-    /// The epoch with which the caller believes to hold this task, if it named one.
+    /// The caller's epoch of this task, if it gave one.
     pub fn epoch_of(&self, task: &TaskId) -> Option<u64> {
         self.claim.as_ref().filter(|(claimed, _)| claimed == task).map(|(_, epoch)| *epoch)
     }
@@ -149,8 +149,8 @@ impl Context {
         refs::sync_filesystem(dir).map_err(|error| Failure::io("sync", dir, &error))
     }
 
-    /// Runs a query on this board for the caller, under the switches that are set.
-    pub fn asked<T>(&self, board: &Board, ask: impl FnOnce(&Call) -> T) -> Result<T, Failure> {
+    /// Runs a rule's query on this board as the caller, with the present switches.
+    pub fn with_call<T>(&self, board: &Board, ask: impl FnOnce(&Call) -> T) -> Result<T, Failure> {
         let actor = board.identify(&self.credentials)?;
         let world = World { switches: self.store.switches()?, ..World::default() };
         Ok(ask(&Call::new(actor, &self.now, &world)))
@@ -168,7 +168,7 @@ impl Context {
         if let Some(warning) = &snapshot.warning {
             self.narrate(warning.clone());
         }
-        // A supervising process sets an edit aside by reading.
+        // A read by a supervising process sets an edit by hand aside.
         self.store.take_messages().into_iter().for_each(|text| self.narrate(text));
         Ok(snapshot)
     }

@@ -1,4 +1,4 @@
-//! The message that an agent is sent for a slice.
+//! The dispatch: the message that starts an agent on a slice.
 
 use super::prelude::*;
 use crate::board::slice::SliceKind;
@@ -7,21 +7,21 @@ use crate::director::results::schema_of;
 use crate::director::{AgentType, Problem, TaskContract, TaskDispatch};
 use crate::text::ssot_id;
 
-/// Who the slice is sent to, and with which words.
+/// The agent that gets the slice, and its prompt.
 pub struct Addressee<'a> {
     pub provider: &'a str,
     pub model: Option<&'a str>,
-    /// It is the provider that its role falls back to.
+    /// Whether its provider is the role's fallback.
     pub fallback: bool,
     pub instructions: &'a str,
 }
 
-/// The scenario a task belongs to: that of its route, or else of its title. Its body must be loaded.
+/// The scenario of a task, from its route or else its title. The body must be loaded.
 pub fn scenario_of(task: &Task) -> String {
     task.body().ssot_id.clone().unwrap_or_else(|| ssot_id(task.title()))
 }
 
-/// How many minutes a slice is given: its own, or the most that its kind should take.
+/// The timebox of a slice in minutes: its own, or the most that its kind should take.
 pub fn timebox_of(task: &Task) -> u32 {
     let slice = task.slice_kind.unwrap_or_else(|| SliceKind::of_role(&task.role));
     task.body().timebox_minutes.unwrap_or_else(|| *slice.band(&task.role).end())
@@ -80,7 +80,7 @@ pub fn build(
     Ok(if problems.is_empty() { Ok(dispatch) } else { Err(problems) })
 }
 
-/// The results of what it depends on, by task.
+/// The results of the task's dependencies, by task.
 fn inputs(ctx: &Context, board: &Board, task: &Task) -> Result<BTreeMap<TaskId, Value>> {
     let mut found = BTreeMap::new();
     for id in &task.depends_on {
@@ -93,7 +93,7 @@ fn inputs(ctx: &Context, board: &Board, task: &Task) -> Result<BTreeMap<TaskId, 
     Ok(found)
 }
 
-/// The last dispatch that was sent for a task: its file and its text.
+/// The last dispatch of a task: its file and its text.
 pub fn last_sent(ctx: &Context, task: &TaskId) -> Option<(PathBuf, String)> {
     let files = ctx.machine.rounds(task).into_iter().flat_map(|dir| crate::store::files::paths_in(&dir));
     let sent = files.filter(|path| path.to_string_lossy().ends_with(".dispatch.json"));

@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::store::edits::Judged;
 use crate::store::pending::{Settled, Word};
 
-/// What an edit would change, and how it differs from the board it was made from.
+/// An edit by hand, and its difference from the board it was made from.
 #[derive(Serialize)]
 pub struct Looked {
     pub changes: Vec<String>,
@@ -25,13 +25,13 @@ impl Context {
         };
         if waits && self.is_human() {
             let settled = self.store.settle_edits(&self.credentials, &host::now());
-            self.say_of_edits(settled)?;
+            self.report_edits(settled)?;
         }
         Ok(())
     }
 
     /// Reports what happened to edits by hand, even if the command failed.
-    pub(super) fn say_of_edits<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(super) fn report_edits<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
         self.store.take_messages().into_iter().for_each(|text| self.narrate(text));
         outcome
     }
@@ -63,7 +63,7 @@ pub fn look(ctx: &Context, board: &Board, file: &str) -> Result<Looked> {
 pub fn settle(ctx: &Context, file: &str, word: Word) -> Result<Settled> {
     ctx.refuse_gate_process()?;
     let settled = ctx.store.settle_edit(file, word, &ctx.credentials, &host::now());
-    let settled = ctx.say_of_edits(settled)?;
+    let settled = ctx.report_edits(settled)?;
     match (&settled.why, word) {
         (Some(why), Word::Apply) => Err(Failure::new(
             Code::EditRefused,

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_codes_are_those_of_the_interface() {
+    fn exit_codes_match_the_interface() {
         for (code, exit) in [
             ("refused.bundle", 1),
             ("usage.argument", 2),

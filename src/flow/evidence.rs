@@ -8,7 +8,7 @@ use crate::git::{self, DirtyKind};
 /// A validation that makes more files than this should have them in `.gitignore`.
 const MOST_BYPRODUCTS: usize = 50;
 
-/// What is in a worktree.
+/// The state of a worktree.
 pub struct Collected {
     pub evidence: Evidence,
     /// Ignored files of the task, which are not submitted.
@@ -68,7 +68,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
     }
     let files: Vec<String> = changed.iter().map(|change| change.path.clone()).collect();
     let evidence = Evidence {
-        touched: touched(ctx, board, task, &integration, &head, &files)?,
+        touched: files_by_agent(ctx, board, task, &integration, &head, &files)?,
         contains_base: query.is_ancestor(&base, &head)?,
         tests: config.tests_among(kept),
         // Only for a task that may have none.
@@ -91,7 +91,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
 }
 
 /// Which of these files each agent with restricted paths changed.
-fn touched(
+fn files_by_agent(
     ctx: &Context,
     board: &Board,
     task: &TaskId,
@@ -173,10 +173,9 @@ pub(super) fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result
     // An author who is left out could review their own work.
     if found.len() > MOST_AUTHORS {
         let count = found.len();
-        let what =
-            format!("the commits of this branch name {count} people; at most {MOST_AUTHORS} are taken");
+        let what = format!("the commits of this branch have {count} authors; the limit is {MOST_AUTHORS}");
         return Err(Failure::new(Code::Limit, what)
-            .hint("make fewer commits of it (`git rebase -i`), or submit it as several tasks"));
+            .hint("squash commits (`git rebase -i`), or submit the work as several tasks"));
     }
     Ok(found)
 }

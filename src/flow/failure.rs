@@ -101,7 +101,7 @@ impl From<StoreError> for Failure {
                 ErrorCode::BusyLock,
                 format!("{message}; gave up after {waited_seconds} s"),
             )
-            .hint("wait for it, or look at that process; LIZA_LOCK_TIMEOUT sets the waiting time in seconds"),
+            .hint("wait for that process, or look at it; LIZA_LOCK_TIMEOUT sets the waiting time in seconds"),
             StoreError::Missing(_) => Self::new(ErrorCode::UsageNoBoard, "there is no liza board here")
                 .hint("`liza init \"<goal>\"` in your git repository makes one"),
             StoreError::Invalid { hint, .. } => Self::new(ErrorCode::BoardInvalid, message).hint(hint),
@@ -121,7 +121,7 @@ impl From<StoreError> for Failure {
             }
             StoreError::DurabilityUnknown { revision, .. } => {
                 let mut failure = Self::new(ErrorCode::IoDurabilityUnknown, message).hint(
-                    "the change is made; check the disk before relying on it, and do not repeat the command",
+                    "the change is made; check the disk before you rely on it, and do not repeat the command",
                 );
                 failure.revision = Some(revision);
                 failure
@@ -161,16 +161,19 @@ impl From<QueryError> for Failure {
     fn from(error: QueryError) -> Self {
         let message = with_causes(&error);
         match error {
-            QueryError::Unsupported { .. } => Self::new(ErrorCode::GitUnsupported, message)
-                .hint("liza reads SHA-1 repositories with ordinary refs; convert it, or work in a clone that is one"),
+            QueryError::Unsupported { .. } => Self::new(ErrorCode::GitUnsupported, message).hint(
+                "liza reads SHA-1 repositories with ordinary refs; convert it, or work in such a clone",
+            ),
             QueryError::Symbolic { .. } => Self::new(ErrorCode::GitRef, message).hint(LEADS_ELSEWHERE),
-            _ => Self::new(ErrorCode::GitFailed, message).hint("look at the repository with `git fsck` and `git status`"),
+            _ => Self::new(ErrorCode::GitFailed, message)
+                .hint("look at the repository with `git fsck` and `git status`"),
         }
     }
 }
 
-/// What to do about a ref that leads to another.
-const LEADS_ELSEWHERE: &str = "no branch was moved; a person makes it plain again with `liza doctor --fix`";
+/// The hint for a symbolic ref.
+const LEADS_ELSEWHERE: &str =
+    "no branch was moved; a person makes it an ordinary ref with `liza doctor --fix`";
 
 impl From<RefError> for Failure {
     fn from(error: RefError) -> Self {
@@ -178,7 +181,7 @@ impl From<RefError> for Failure {
             if matches!(error, RefError::Moved { .. }) { ErrorCode::StaleRef } else { ErrorCode::GitRef };
         let hint = match &error {
             RefError::Symbolic { .. } => LEADS_ELSEWHERE,
-            _ => "look at the branch with `git log`; nothing was forced",
+            _ => "look at the branch with `git log`; liza did not force the move",
         };
         Self::new(code, with_causes(&error)).hint(hint)
     }
@@ -187,14 +190,14 @@ impl From<RefError> for Failure {
 impl From<WorktreeError> for Failure {
     fn from(error: WorktreeError) -> Self {
         Self::new(ErrorCode::GitWorktree, with_causes(&error))
-            .hint("move away what stands in the way (liza removes nothing it did not make), then claim again")
+            .hint("move the blocking files away (liza removes only its own files), then claim again")
     }
 }
 
 impl From<MergeError> for Failure {
     fn from(error: MergeError) -> Self {
         Self::new(ErrorCode::GitFailed, with_causes(&error))
-            .hint("finish or leave the merge in progress there, then try again")
+            .hint("finish or abort the merge in progress there, then try again")
     }
 }
 

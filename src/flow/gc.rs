@@ -3,7 +3,7 @@
 //! A branch or ref is removed only with proof that its work is in integration. Work that did not land is never
 //! dropped: its branch moves to `refs/liza/attempts`, everything else stays. Only emptying the trash deletes files.
 
-use super::archive::{ended, ended_before};
+use super::archive::{end_time, ended_before};
 use super::prelude::*;
 use super::worktrees::{self, Known, PruneOptions, PruneReport, task_of};
 use crate::git::branch_checked_out_at;
@@ -56,7 +56,7 @@ impl Action {
     }
 }
 
-/// Bytes of one kind of thing, before and after.
+/// Bytes of one kind of data, before and after.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Size {
     pub before: u64,
@@ -94,7 +94,7 @@ pub fn gc(ctx: &Context, options: &GcOptions) -> Result<Report> {
     let runs = collect_runs(ctx, options, &mut known)?;
     let deleted = delete(ctx, old, options.dry_run)?;
     let after =
-        if options.dry_run { foreseen(ctx, &before, &worktrees, &runs, &deleted) } else { sizes(ctx) };
+        if options.dry_run { expected_sizes(ctx, &before, &worktrees, &runs, &deleted) } else { sizes(ctx) };
     let size = |(kind, before): (&'static str, u64)| {
         let after = after.get(kind).copied().unwrap_or(0);
         (kind, Size { before, after, freed: before.saturating_sub(after) })
@@ -114,7 +114,7 @@ fn sizes(ctx: &Context) -> BTreeMap<&'static str, u64> {
 }
 
 /// The expected sizes: moving to the trash frees nothing until the trash is emptied.
-fn foreseen(
+fn expected_sizes(
     ctx: &Context,
     before: &BTreeMap<&'static str, u64>,
     worktrees: &PruneReport,
@@ -122,9 +122,9 @@ fn foreseen(
     deleted: &[Removed],
 ) -> BTreeMap<&'static str, u64> {
     let at = |kind: &str| before.get(kind).copied().unwrap_or(0);
-    let pruned: u64 = worktrees.pruned.iter().map(|place| place.bytes).sum();
+    let pruned: u64 = worktrees.pruned.iter().map(|worktree| worktree.bytes).sum();
     let deleted_at_once: u64 =
-        worktrees.pruned.iter().filter(|place| place.deleted).map(|place| place.bytes).sum();
+        worktrees.pruned.iter().filter(|worktree| worktree.deleted).map(|worktree| worktree.bytes).sum();
     let run_bytes: u64 = runs.iter().map(|id| bytes_of(&ctx.machine.runs_of(id))).sum();
     let gone: u64 = deleted.iter().map(|removed| removed.bytes).sum();
     BTreeMap::from([
@@ -204,7 +204,7 @@ fn decide(
         stays: "ended lately",
     };
     if !ended_before(task, options.keep_days, ctx.now.wall) {
-        decision.why = format!("{} ended {}; kept for {} days", task.id, ended(task), options.keep_days);
+        decision.why = format!("{} ended {}; kept for {} days", task.id, end_time(task), options.keep_days);
         return Ok(decision);
     }
     if let Some(branch) = at.branch
@@ -283,7 +283,7 @@ fn collect_runs(ctx: &Context, options: &GcOptions, known: &mut Known<'_>) -> Re
     Ok(collected)
 }
 
-/// Deletes entries that have been in the trash for so many days.
+/// Deletes old entries of the trash.
 pub fn empty_trash(ctx: &Context, days: u64, dry_run: bool) -> Result<Vec<Removed>> {
     let old = old_trash(ctx, days)?;
     delete(ctx, old, dry_run)

@@ -1,4 +1,4 @@
-//! What is added to an agent's handoff: what git and the board record about the work.
+//! Adds facts from git and the board to an agent's handoff.
 
 use super::prelude::*;
 use crate::board::records::HandoffPackage;
@@ -10,10 +10,10 @@ const MESSAGES: usize = 20;
 
 /// The handoff with its package. If the package cannot be made, the handoff is made without it: the agent is about to
 /// end.
-pub fn filled(ctx: &Context, mut handoff: HandOff) -> HandOff {
+pub fn with_facts(ctx: &Context, mut handoff: HandOff) -> HandOff {
     match package(ctx, &handoff.task) {
         Ok(package) => handoff.package = package,
-        Err(failure) => ctx.narrate(format!("the handoff does not say what git knows: {}", failure.message)),
+        Err(failure) => ctx.narrate(format!("the handoff lacks the facts from git: {}", failure.message)),
     }
     handoff
 }
@@ -34,15 +34,16 @@ fn package(ctx: &Context, id: &TaskId) -> Result<Option<HandoffPackage>> {
         };
         let base = base.unwrap_or_else(|| attempt.base_commit.clone());
         let changed = query.changed_paths(&base, &head)?;
-        package.files_changed = bounded(changed.iter().map(|changed| changed.path.clone()), FILES, "file");
+        package.files_changed =
+            first_items(changed.iter().map(|changed| changed.path.clone()), FILES, "file");
         let commits = query.commits_between(&base, &head)?;
         let line = |commit: &crate::git::query::CommitInfo| {
             format!("{} {}", commit.id.short(), clipped(shown_line(&commit.subject).trim(), 100))
         };
-        package.commits = bounded(commits.iter().map(line), COMMITS, "commit");
+        package.commits = first_items(commits.iter().map(line), COMMITS, "commit");
         package.test_results = results(task, &head);
         if package.commits.is_empty() {
-            package.warnings.push("nothing is committed on the branch".to_owned());
+            package.warnings.push("the branch has no commit".to_owned());
         }
         if let Some(integration) = integration.filter(|integration| *integration != base) {
             let behind = query.ids_between(&base, &integration)?.len();
@@ -57,7 +58,7 @@ fn package(ctx: &Context, id: &TaskId) -> Result<Option<HandoffPackage>> {
         let open = uncommitted(&worktree, Filters::Skip, &attempt.not_work())?;
         if !open.is_empty() {
             let kept = format!("refs/liza/wip/{id}/{}", task.epoch);
-            package.warnings.push(format!("{} not committed; kept as {kept}", plural(open.len(), "file")));
+            package.warnings.push(format!("uncommitted: {}; kept as {kept}", plural(open.len(), "file")));
         }
     }
     let must_fix: Vec<&str> = body.blocking_issues().map(|issue| issue.id.as_str()).collect();
@@ -74,11 +75,11 @@ fn package(ctx: &Context, id: &TaskId) -> Result<Option<HandoffPackage>> {
         let subject = clipped(shown_line(&message.subject).trim(), 100).into_owned();
         format!("{} {} from {}: {subject}", message.id, message.kind.as_str(), message.from)
     };
-    package.open_messages = bounded(letters.map(line), MESSAGES, "message");
+    package.open_messages = first_items(letters.map(line), MESSAGES, "message");
     Ok(Some(package))
 }
 
-/// What liza itself saw of the tests, and whether that was on the present commit.
+/// Test results that liza itself saw, and whether they are about the present commit.
 fn results(task: &Task, head: &CommitId) -> Vec<String> {
     let body = task.body();
     let about = |commit: &CommitId| match commit == head {
@@ -102,7 +103,7 @@ fn results(task: &Task, head: &CommitId) -> Vec<String> {
 }
 
 /// The first items, and how many more there are.
-fn bounded(all: impl Iterator<Item = String>, most: usize, what: &str) -> Vec<String> {
+fn first_items(all: impl Iterator<Item = String>, most: usize, what: &str) -> Vec<String> {
     let mut all: Vec<String> = all.collect();
     if all.len() > most {
         let left = all.len() - most;

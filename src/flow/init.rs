@@ -19,7 +19,7 @@ pub struct InitOptions {
     pub wanted: Wanted,
 }
 
-/// What agents read, installed under `.liza/specs`.
+/// The pages for agents, installed under `.liza/specs`.
 pub(super) const AGENT_SPECS: [(&str, &str); 5] = [
     ("architecture/roles.md", include_str!("../../templates/specs/architecture/roles.md")),
     (
@@ -43,7 +43,7 @@ pub struct Made {
     pub integration_branch: String,
     pub integration_head: CommitId,
     pub created: Vec<String>,
-    /// What was chosen for a new liza.yaml.
+    /// The choices for a new liza.yaml.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<Setup>,
     /// Gates that would fit the project, for a liza.yaml that has none.
@@ -122,7 +122,7 @@ fn no_board_yet(ctx: &Context) -> Result<()> {
         Err(error) => format!("parts of a board are left ({error})"),
     };
     Err(Failure::new(Code::BoardExists, what)
-        .hint("`liza status` shows it, `liza doctor` says what is wrong with it; nothing was changed")
+        .hint("`liza status` shows it, `liza doctor` lists its faults; nothing was changed")
         .detail("board", ctx.store.display().to_string()))
 }
 
@@ -143,8 +143,9 @@ pub(super) fn check_repository(ctx: &Context, options: &InitOptions) -> Result<(
         && let Some(kind) = host::network_file_system(ctx.root())
     {
         let root = ctx.root().display();
-        return Err(failure!(ErrorCode::IoNetworkFs, "{root} is on a network file system ({kind})")
-            .hint("locks may not hold there; use a local disk, or --allow-network-fs if you know they do"));
+        return Err(failure!(ErrorCode::IoNetworkFs, "{root} is on a network file system ({kind})").hint(
+            "file locks may fail there; use a local disk, or --allow-network-fs if you know that locks work",
+        ));
     }
     Ok(())
 }
@@ -182,7 +183,7 @@ pub(super) fn integration_branch(ctx: &Context, branch: &str, created: &mut Vec<
     let refname = refs::of_branch(branch)?;
     let query = ctx.query()?;
     if let Some(head) = query.head_of_branch(branch)? {
-        created.push(format!("branch {branch} (was there, at {})", head.short()));
+        created.push(format!("branch {branch} (existed, at {})", head.short()));
         return Ok(head);
     }
     let head =

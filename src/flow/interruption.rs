@@ -13,7 +13,7 @@ use super::prelude::*;
 
 struct Listening {
     /// The last signal that came while a listener existed; 0 for none.
-    asked: Arc<AtomicUsize>,
+    last_signal: Arc<AtomicUsize>,
     /// Whether no listener exists, and no other code has its own handlers.
     unheard: Arc<AtomicBool>,
     listeners: Mutex<usize>,
@@ -24,7 +24,7 @@ struct Listening {
 fn listening() -> &'static Listening {
     static ONE: OnceLock<Listening> = OnceLock::new();
     ONE.get_or_init(|| Listening {
-        asked: Arc::default(),
+        last_signal: Arc::default(),
         unheard: Arc::default(),
         listeners: Mutex::new(0),
         handled: AtomicBool::new(false),
@@ -39,7 +39,7 @@ fn install() {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let number = usize::try_from(signal).unwrap_or_default();
             let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&one.unheard));
-            let _ = signal_hook::flag::register_usize(signal, Arc::clone(&one.asked), number);
+            let _ = signal_hook::flag::register_usize(signal, Arc::clone(&one.last_signal), number);
         }
     });
 }
@@ -63,7 +63,7 @@ impl Interruption {
         install();
         // A command that continues after a signal has handled it.
         if *listeners == 0 && one.handled.load(Ordering::SeqCst) {
-            one.asked.store(0, Ordering::SeqCst);
+            one.last_signal.store(0, Ordering::SeqCst);
         }
         *listeners += 1;
         Self(())
@@ -88,7 +88,7 @@ impl Drop for Interruption {
 
 /// The signal that came while a listener existed.
 pub fn signal() -> Option<i32> {
-    i32::try_from(listening().asked.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0)
+    i32::try_from(listening().last_signal.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0)
 }
 
 /// Runs long work that checks for no signal: meanwhile a signal ends this process, as it would without a listener.

@@ -19,7 +19,7 @@ fn warn_of_living_holder(ctx: &Context, task: &TaskId) -> Result<()> {
     let held = board.task(task).and_then(|task| task.lease.as_ref());
     if let Some(lease) = held.filter(|lease| ctx.is_human() && !lease_over(&board, lease, &ctx.now)) {
         ctx.narrate(format!(
-            "`{}` may still be at work on {task} (its lease runs until {}): what it submits from now on is refused as stale",
+            "`{}` may still work on {task} (its lease lasts until {}); liza refuses its next submission as stale",
             lease.agent, lease.expires.at
         ));
     }

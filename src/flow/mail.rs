@@ -31,7 +31,8 @@ fn unseen_text(board: &Board, id: &AgentId) -> Option<String> {
     if unseen.is_empty() {
         return None;
     }
-    let mut lines = vec![format!("{} for you, in the words of others:", plural(unseen.len(), "message"))];
+    let mut lines =
+        vec![format!("{} for you, written by other agents or people:", plural(unseen.len(), "message"))];
     let (orders, rest): (Vec<&Message>, Vec<&Message>) =
         unseen.iter().partition(|message| message.kind.is_order());
     let (calls, other): (Vec<&Message>, Vec<&Message>) =
@@ -194,7 +195,7 @@ pub fn find(ctx: &Context, id: &MessageId) -> Result<Message> {
 
 fn unknown(id: &MessageId) -> Failure {
     failure!(Code::UnknownRecord, "there is no message `{id}`")
-        .hint("`liza message list --all` shows every message there was")
+        .hint("`liza message list --all` shows all messages")
 }
 
 /// All messages of a thread, from any message of it.
@@ -223,7 +224,7 @@ pub fn thread(ctx: &Context, id: &MessageId) -> Result<Conversation> {
     Ok(newest.into_conversation(board.revision))
 }
 
-/// The last few of many.
+/// Keeps the newest few messages.
 struct Newest {
     most: usize,
     left_out: usize,
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn call_shows_orders_whole_and_names_others() {
+    fn call_shows_full_orders_and_lists_others() {
         let mut bench = Bench::new();
         assert_eq!(unseen_text(&bench.board, &agent("coder-1")), None);
         for number in 1..=5 {
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn no_noise_hides_an_order() {
+    fn many_messages_do_not_hide_an_order() {
         let mut bench = Bench::new();
         for number in 1..=5 {
             send(&mut bench, "coder-1", MessageKind::Escalate, &format!("noise {number}"), "loud");

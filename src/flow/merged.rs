@@ -10,7 +10,7 @@ pub fn task_of_name(name: &str) -> Option<TaskId> {
 }
 
 /// Merged tasks of the board that have a worktree, and whether a deletion was interrupted.
-pub fn standing(ctx: &Context, board: &Board) -> (Vec<TaskId>, bool) {
+pub fn merged_with_worktree(ctx: &Context, board: &Board) -> (Vec<TaskId>, bool) {
     let mut found = BTreeSet::new();
     let mut going = false;
     for entry in fs::read_dir(ctx.machine.worktrees()).into_iter().flatten().flatten() {
@@ -26,17 +26,17 @@ pub fn standing(ctx: &Context, board: &Board) -> (Vec<TaskId>, bool) {
 /// The merged tasks whose worktrees stay. The bodies of merged tasks that have one must be loaded; without
 /// `keep_merged` it is every task.
 pub fn newest_merged(ctx: &Context, board: &Board) -> Result<Vec<TaskId>> {
-    let (mut standing, _) = standing(ctx, board);
-    let KeepMerged::Newest(keep) = ctx.project_config()?.worktrees.keep_merged else { return Ok(standing) };
-    if standing.len() > keep {
+    let (mut merged, _) = merged_with_worktree(ctx, board);
+    let KeepMerged::Newest(keep) = ctx.project_config()?.worktrees.keep_merged else { return Ok(merged) };
+    if merged.len() > keep {
         let when = |id: &TaskId| {
             let task = board.task(id).filter(|task| !task.is_light());
             task.and_then(|task| task.body().merge.as_ref()).map_or(i64::MAX, |merge| merge.time.0)
         };
-        standing.sort_by_key(|id| std::cmp::Reverse((when(id), id.clone())));
-        standing.truncate(keep);
+        merged.sort_by_key(|id| std::cmp::Reverse((when(id), id.clone())));
+        merged.truncate(keep);
     }
-    Ok(standing)
+    Ok(merged)
 }
 
 /// Whether the work of a merged task is on integration, as liza left it.

@@ -85,8 +85,9 @@ impl Everything {
         let all = self.tasks();
         let task = *all.iter().find(|task| &task.id == id)?;
         let (planning, everything) = (Spent::default(), Spent::default());
-        let asked = Asked { tasks: vec![task], planning, everything, only_tasks: true, ..self.whole(&all) };
-        Some(metrics(&asked))
+        let question =
+            Asked { tasks: vec![task], planning, everything, only_tasks: true, ..self.whole(&all) };
+        Some(metrics(&question))
     }
 
     pub fn sprint(&self, id: &SprintId) -> Result<&Sprint> {
@@ -143,7 +144,7 @@ pub fn measure(ctx: &Context, scope: &Scope) -> Result<Measured> {
             let sprint = everything.sprint(id)?;
             let scope = json!({ "of": "sprint", "id": sprint.id, "status": sprint.status });
             let title =
-                format!("sprint {} (what happened in it; the lead time of a task counts whole)", sprint.id);
+                format!("sprint {} (events of the sprint; lead times count from before it)", sprint.id);
             if !sprint.is_open() {
                 let figures = sprint.metrics.iter().map(|(name, value)| (name.clone(), *value)).collect();
                 let title = format!("sprint {}, as it was closed", sprint.id);

@@ -22,16 +22,16 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Option<Finding>> {
     if other.newer {
         return Ok(Some(finding(
             format!("this board was written by a newer liza (version {})", other.version),
-            "this one reads it and must not write it",
+            "this liza reads the board and must not write it",
             "use the newer liza".to_owned(),
             false,
         )));
     }
     let what =
         format!("this board was written by the older shell implementation (version {})", other.version);
-    let why = "it can be read, but no command may change it";
+    let why = "commands can read it, but not change it";
     if other.version != v1::VERSION {
-        let remedy = "this version is not known; nothing is done to it".to_owned();
+        let remedy = "this version is unknown; liza leaves the board alone".to_owned();
         return Ok(Some(finding(what, why, remedy, false)));
     }
     let old = match v1::read(&other.bytes, &ctx.now) {
@@ -43,7 +43,7 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Option<Finding>> {
     };
     let kept = ctx.store.kept_old_board(&other.bytes);
     let remedy = format!(
-        "the board is rewritten as version 2; the former state.yaml and log.yaml are kept in {}",
+        "rewrites the board as version 2 and keeps the former state.yaml and log.yaml in {}",
         kept.display()
     );
     let mut found = finding(what, why, remedy, true);

@@ -1,4 +1,4 @@
-//! Whether a branch is where liza left it, and if not, what was done to it.
+//! Whether a branch is at the commit that liza recorded, and if not, what changed.
 
 use super::prelude::*;
 use super::verify::Story;
@@ -6,7 +6,7 @@ use super::verify::Story;
 /// How many commits are listed one by one.
 const SHOWN: usize = 20;
 
-/// A branch that is not where the board says it is.
+/// A branch that is not at the commit on the board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Evidence {
     pub branch: String,
@@ -60,7 +60,7 @@ pub fn integration_was_moved(ctx: &Context, board: &Board) -> Result<Option<Evid
 }
 
 /// The same for commands that only show it. A branch in its place costs the reading of one small file.
-pub fn shown(ctx: &Context, board: &Board) -> Option<Evidence> {
+pub fn evidence_to_show(ctx: &Context, board: &Board) -> Option<Evidence> {
     let known = board.rest.integration.head.as_ref()?;
     if refs::loose(&ctx.repo, &board.config().integration_branch).as_ref() == Some(known) {
         return None;
@@ -84,8 +84,8 @@ fn moved_since(ctx: &Context, board: &Board) -> Result<Option<Evidence>> {
 }
 
 impl Context {
-    /// Refuses to start or land work while the integration branch is not where liza left it: the move bypassed review
-    /// and gates, and a person has to look.
+    /// Refuses to start or merge work while the integration branch is not at the commit that liza recorded: the move bypassed
+    /// review and gates, and a person must decide.
     pub fn integration_in_place(&self, board: &Board) -> Result<()> {
         let Some(evidence) = integration_was_moved(self, board)? else { return Ok(()) };
         // A command that needs the missing branch reports it.
@@ -144,11 +144,11 @@ impl Evidence {
         let (branch, from) = (&self.branch, &self.from);
         let Some(to) = &self.to else { return format!("`git branch {branch} {from}` brings it back") };
         let aside = format!(
-            "`git branch kept {}` keeps what is there, then put `{branch}` back to {from}",
+            "`git branch kept {}` keeps the present commits, then move `{branch}` back to {from}",
             to.short()
         );
         match (self.gained, self.lost) {
-            (0, _) => format!("`liza integration advance {from} --reason …` brings back what was there"),
+            (0, _) => format!("`liza integration advance {from} --reason …` restores the former commits"),
             (_, 0) => format!(
                 "look at it with `git log`; a person accepts it with `liza integration advance {branch} --reason …`; or {aside}"
             ),

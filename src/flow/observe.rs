@@ -122,17 +122,17 @@ impl Observer {
             room: self.room(ctx),
             ..Outside::default()
         };
-        let snapshot = match settled(ctx) {
+        let snapshot = match read_settled(ctx) {
             Err(StoreError::Invalid { message, hint }) => {
                 return Ok(alerts::of_damage(&Problem { message, hint }, &outside, &ctx.now));
             }
-            // There was one when this examination began.
-            Err(StoreError::Missing(_)) => return Err(Unseen::Gone(gone(ctx))),
+            // The branch existed when this examination started.
+            Err(StoreError::Missing(_)) => return Err(Unseen::Gone(board_gone(ctx))),
             other => other?,
         };
         let board = &snapshot.board;
         self.branch = Some(board.config().integration_branch.clone());
-        if let Some(problem) = broken(board) {
+        if let Some(problem) = board_problem(board) {
             return Ok(alerts::of_damage(&problem, &outside, &ctx.now));
         }
         outside.rolled_back = snapshot.warning.filter(|warning| !warning.starts_with(EDITED_BY_HAND));
@@ -161,10 +161,10 @@ impl Observer {
     }
 }
 
-fn gone(ctx: &Context) -> Failure {
+fn board_gone(ctx: &Context) -> Failure {
     let board = ctx.store.display();
     failure!(ErrorCode::BoardGone, "{board} is not the same board any more: it was moved or removed")
-        .hint("start it again where the board is; `liza status` says whether there is one")
+        .hint("start the watcher again in the board's repository; `liza status` shows whether a board exists")
 }
 
 /// When this machine came up, by the wall clock.
@@ -186,7 +186,7 @@ fn switches(ctx: &Context) -> Result<Vec<SwitchMark>> {
         .collect())
 }
 
-fn settled(ctx: &Context) -> Result<Snapshot, StoreError> {
+fn read_settled(ctx: &Context) -> Result<Snapshot, StoreError> {
     match ctx.store.read(&Needs::Everything) {
         Err(StoreError::Invalid { .. }) => {
             std::thread::sleep(SETTLE);
@@ -197,28 +197,28 @@ fn settled(ctx: &Context) -> Result<Snapshot, StoreError> {
 }
 
 /// What `validate` would report.
-fn broken(board: &Board) -> Option<Problem> {
+fn board_problem(board: &Board) -> Option<Problem> {
     let found = violations(board);
     let first = found.first()?;
     let more = found.len() - 1;
     let message = if more == 0 { first.to_string() } else { format!("{first} (and {more} more)") };
     Some(Problem {
         message,
-        hint: "`liza validate` lists what is wrong; `liza doctor` says what helps".to_owned(),
+        hint: "`liza validate` lists the faults; `liza doctor` shows the remedies".to_owned(),
     })
 }
 
 /// The file a person finds when a CHECKPOINT switch has waited too long.
 pub fn escalate(ctx: &Context, text: &str) -> Result<PathBuf> {
     Ok(ctx.store.escalate(&format!(
-        "{}\n{text}\nThe newest report in {} says what waits for a person. `liza resume` goes on, and takes this file away.\n",
+        "{}\n{text}\nThe newest report in {} lists what waits for a person. `liza resume` lets the team continue and removes this file.\n",
         ctx.now.wall,
         ctx.store.reports_shown()
     ))?)
 }
 
 /// Sends the planner a message with the same text that a person gets.
-pub fn tell_planner(ctx: &Context, alert: &alerts::Alert) -> Result<()> {
+pub fn notify_planner(ctx: &Context, alert: &alerts::Alert) -> Result<()> {
     let subject = format!("{} {}", alert.kind.as_str(), alert.subject);
     let body = format!("{}\n{}", alert.text, alert.hint);
     let message = Draft::new(Recipient::Role(Role::planner()), MessageKind::Escalate, subject, body);

@@ -1,5 +1,5 @@
-//! One call of an agent command: the prompt in, its last message out. It acts for no agent: liza refuses whatever its processes ask
-//! for. What it does in its directory is looked at afterwards.
+//! One call of a provider's command: the prompt in, the last message out. The call acts for no agent: liza refuses all commands of its
+//! processes. The caller examines the directory afterwards.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
@@ -8,14 +8,14 @@ use crate::host::{Child, Program, Streams, start_thread};
 use crate::policy::provider::{OutputFormat, ProviderEntry};
 use crate::provider::{Invocation, LastMessage, Meter, Redactor, Usage};
 
-/// How long the rest of an output is waited for when the command has ended.
+/// How long liza waits for the rest of the output after the command has ended.
 const DRAIN: Duration = Duration::from_secs(10);
-/// How often reasons to end it and deadlines are looked for.
+/// How often liza checks deadlines and other reasons to end the call.
 const TICK: Duration = Duration::from_millis(50);
-/// So much of what it said on standard error is kept, for the message when it fails.
-const MOST_COMPLAINT: usize = 16 * 1024;
+/// How much of standard error is kept, for the message of a failure.
+const MOST_STDERR: usize = 16 * 1024;
 
-/// What is started, and where.
+/// The command, its directory and its limits.
 pub struct OneCall<'a> {
     /// The directory of the board, which it may not change.
     pub home: &'a Path,
@@ -25,113 +25,121 @@ pub struct OneCall<'a> {
     pub env: Vec<(OsString, OsString)>,
     pub secrets: &'a [Secret],
     pub wall_seconds: Option<u64>,
-    /// Why it has to end before its time, as soon as it has.
+    /// Returns a reason as soon as the call must end early.
     pub must_end: &'a dyn Fn() -> Option<&'static str>,
 }
 
-/// What came back.
-pub struct Said {
+/// The result of a call.
+pub struct CallResult {
     pub text: String,
     /// The tools it called.
     pub tools: Vec<String>,
     pub usage: Usage,
     pub took: Duration,
-    /// Why it counts for nothing: it was stopped, or failed.
+    /// Why the result does not count: the call was stopped or failed.
     pub why: Option<String>,
-    /// Why it was ended before its time.
+    /// Why the call was ended early.
     pub stopped: Option<&'static str>,
-    /// The last thing it said of its own accord, for the message when it fails.
-    pub last_words: Option<String>,
+    /// The last error or line of output, for the message of a failure.
+    pub last_line_of_output: Option<String>,
 }
 
 impl OneCall<'_> {
-    /// Makes the call; the reason, if the command cannot be started.
-    pub fn make(self) -> Result<Said, String> {
+    /// Makes the call; an error if the command cannot start.
+    pub fn make(self) -> Result<CallResult, String> {
         let Self { home, dir, started, entry, env, secrets, wall_seconds, must_end } = self;
         let began = Instant::now();
         let program = Program::held_for_gate(home, &started.program).args(&started.args);
         let program = program.dir(dir).only_env(env).own_group().streams(Streams::Apart);
         let child = program.stdin(started.stdin.clone()).start();
         let mut child = child.map_err(|error| format!("`{}` cannot be started: {error}", started.program))?;
-        let heard = listen(&mut child, entry, secrets);
+        let output = read_output(&mut child, entry, secrets);
         let deadline = wall_seconds.map(|seconds| began + Duration::from_secs(seconds));
         let (why, stopped) = wait(&mut child, deadline, must_end);
-        let Heard { mut last, mut meter, complaint } = heard.until(Instant::now() + DRAIN);
+        let OutputSoFar { mut last, mut meter, stderr } = output.until(Instant::now() + DRAIN);
         let text = last.finish();
         let reported = started.usage_file.as_deref().and_then(|path| read_whole(path, 1024 * 1024).ok());
         meter.finish(reported.map(|(bytes, _)| bytes).as_deref());
         let usage = meter.usage().clone();
-        let last_words =
-            usage.last_error.clone().or_else(|| last_line(&complaint)).or_else(|| last_line(text.as_bytes()));
-        Ok(Said { text, tools: last.calls, usage, took: began.elapsed(), why, stopped, last_words })
+        let last_line_of_output =
+            usage.last_error.clone().or_else(|| last_line(&stderr)).or_else(|| last_line(text.as_bytes()));
+        Ok(CallResult {
+            text,
+            tools: last.calls,
+            usage,
+            took: began.elapsed(),
+            why,
+            stopped,
+            last_line_of_output,
+        })
     }
 }
 
-/// What was understood of an output so far.
-struct Heard {
+/// The parsed output so far.
+struct OutputSoFar {
     last: LastMessage,
     meter: Meter,
-    /// The end of what was said on standard error.
-    complaint: Vec<u8>,
+    /// The end of standard error.
+    stderr: Vec<u8>,
 }
 
-struct Ears {
-    heard: Arc<Mutex<Heard>>,
+struct OutputThreads {
+    output: Arc<Mutex<OutputSoFar>>,
     ended: mpsc::Receiver<()>,
     streams: usize,
 }
 
-impl Ears {
-    /// What was said, once the streams have ended, or at the deadline: a process that was set free may hold them for ever.
-    fn until(self, deadline: Instant) -> Heard {
+impl OutputThreads {
+    /// The output, once the streams have ended, or at the deadline: a detached process may keep them open for ever.
+    fn until(self, deadline: Instant) -> OutputSoFar {
         for _ in 0..self.streams {
             if self.ended.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_err() {
                 break;
             }
         }
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let empty = Heard {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let empty = OutputSoFar {
             last: LastMessage::new(OutputFormat::Text),
             meter: Meter::default(),
-            complaint: Vec::new(),
+            stderr: Vec::new(),
         };
-        std::mem::replace(&mut *heard, empty)
+        std::mem::replace(&mut *output, empty)
     }
 }
 
-/// Reads both streams without secrets until they end. A program that cannot be listened to is ended.
-fn listen(child: &mut Child, entry: &ProviderEntry, secrets: &[Secret]) -> Ears {
-    let heard = Heard {
+/// Reads both streams, without secrets, until they end. Ends a program whose output cannot be read.
+fn read_output(child: &mut Child, entry: &ProviderEntry, secrets: &[Secret]) -> OutputThreads {
+    let output = OutputSoFar {
         last: LastMessage::new(entry.output.unwrap_or_default()),
         meter: Meter::new(entry),
-        complaint: Vec::new(),
+        stderr: Vec::new(),
     };
-    let heard = Arc::new(Mutex::new(heard));
+    let output = Arc::new(Mutex::new(output));
     let (sender, ended) = mpsc::channel();
     let mut streams = 0;
     let mut begun = true;
     if let Some(out) = child.stdout.take() {
-        let (heard, redactor, sender) = (Arc::clone(&heard), Redactor::of(secrets), sender.clone());
+        let (output, redactor, sender) = (Arc::clone(&output), Redactor::of(secrets), sender.clone());
         streams += 1;
         begun &= start_thread(move || {
             pump(out, redactor, |bytes| {
-                let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                heard.last.feed(bytes);
-                heard.meter.feed(bytes);
+                let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+                output.last.feed(bytes);
+                output.meter.feed(bytes);
             });
             let _ = sender.send(());
         })
         .is_ok();
     }
     if let Some(err) = child.stderr.take() {
-        let (heard, redactor) = (Arc::clone(&heard), Redactor::of(secrets));
+        let (output, redactor) = (Arc::clone(&output), Redactor::of(secrets));
         streams += 1;
         begun &= start_thread(move || {
             pump(err, redactor, |bytes| {
-                let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                heard.complaint.extend(bytes);
-                let excess = heard.complaint.len().saturating_sub(MOST_COMPLAINT);
-                heard.complaint.drain(..excess);
+                let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+                output.stderr.extend(bytes);
+                let excess = output.stderr.len().saturating_sub(MOST_STDERR);
+                output.stderr.drain(..excess);
             });
             let _ = sender.send(());
         })
@@ -140,7 +148,7 @@ fn listen(child: &mut Child, entry: &ProviderEntry, secrets: &[Secret]) -> Ears 
     if !begun {
         child.end();
     }
-    Ears { heard, ended, streams }
+    OutputThreads { output, ended, streams }
 }
 
 fn pump(mut from: impl Read, mut redactor: Redactor, mut pass: impl FnMut(&[u8])) {
@@ -156,7 +164,7 @@ fn pump(mut from: impl Read, mut redactor: Redactor, mut pass: impl FnMut(&[u8])
     pass(&redactor.finish());
 }
 
-/// Waits for the end, or brings it about. Says why it counts as failed, and what ended it before its time.
+/// Waits for the end of the command, or ends it. Returns why the call failed, and why it was ended early.
 fn wait(
     child: &mut Child,
     deadline: Option<Instant>,

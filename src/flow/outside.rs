@@ -1,5 +1,5 @@
-//! What changed outside the worktree of a task since its claim: in the main checkout, and in worktrees that no agent
-//! holds. Shown to the reviewer, and never a reason to refuse: liza does not know who did it.
+//! Changes outside the worktree of a task since its claim: in the main checkout, and in worktrees that no agent holds.
+//! Shown to the reviewer, and never a reason to refuse: liza does not know who made them.
 
 use std::os::unix::fs::MetadataExt;
 

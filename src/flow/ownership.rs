@@ -1,5 +1,5 @@
 //! Which refs and worktrees belong to a known owner: a task on the board or in the archive, or work in progress. The
-//! only place that knows how liza names them.
+//! only module that knows how liza names them.
 
 use super::prelude::*;
 
@@ -164,9 +164,9 @@ pub fn archive(ctx: &Context) -> Result<Vec<ArchivedTask>> {
 }
 
 /// The paths of liza's worktrees: what git has on record below `.worktrees`, and what exists there.
-pub fn places(ctx: &Context) -> Result<Vec<Place>> {
+pub fn worktree_entries(ctx: &Context) -> Result<Vec<WorktreeEntry>> {
     let home = ctx.machine.worktrees();
-    let mut found: BTreeMap<PathBuf, Place> = BTreeMap::new();
+    let mut found: BTreeMap<PathBuf, WorktreeEntry> = BTreeMap::new();
     for record in checkouts::list(&ctx.repo)? {
         let Some(name) = record.path.as_ref().and_then(|path| path.strip_prefix(home).ok()) else {
             continue;
@@ -174,7 +174,7 @@ pub fn places(ctx: &Context) -> Result<Vec<Place>> {
         let name = name.to_owned();
         found.insert(
             name.clone(),
-            Place { present: false, path: home.join(&name), record: Some(record), name },
+            WorktreeEntry { present: false, path: home.join(&name), record: Some(record), name },
         );
     }
     let mut present = |below: &str| -> Result<()> {
@@ -187,8 +187,8 @@ pub fn places(ctx: &Context) -> Result<Vec<Place>> {
                 continue;
             }
             let path = home.join(&name);
-            let place = Place { present: true, path, record: None, name: name.clone() };
-            found.entry(name).or_insert(place).present = true;
+            let entry = WorktreeEntry { present: true, path, record: None, name: name.clone() };
+            found.entry(name).or_insert(entry).present = true;
         }
         Ok(())
     };
@@ -197,7 +197,7 @@ pub fn places(ctx: &Context) -> Result<Vec<Place>> {
 }
 
 /// One path below `.worktrees`.
-pub struct Place {
+pub struct WorktreeEntry {
     /// Relative to `.worktrees`.
     pub name: PathBuf,
     pub path: PathBuf,
@@ -206,7 +206,7 @@ pub struct Place {
     pub present: bool,
 }
 
-impl Place {
+impl WorktreeEntry {
     /// Whether git has it on record without liza's mark: then it is the user's own, unless it is at the path of a
     /// task's worktree.
     pub fn is_unmarked(&self) -> bool {

@@ -15,7 +15,7 @@ macro_rules! heading {
 
 pub(super) use {heading, line};
 
-/// The rows of a list, at most so many.
+/// The first rows of a list, and the number of the others.
 pub(super) fn rows_of(text: &mut String, rows: Vec<String>, most: usize) {
     let more = rows.len().saturating_sub(most);
     for row in rows.into_iter().take(most) {

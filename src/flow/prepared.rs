@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prepared_directories_hold_what_is_below() {
+    fn path_below_prepared_directory_is_prepared() {
         let prepared = ["web/node_modules/".to_owned(), ".env".to_owned()];
         for (path, expected) in
             [("web/node_modules/x", true), ("web/node_modules_x", false), (".env", true), (".env/x", false)]

@@ -95,7 +95,7 @@ pub fn yaml(ways: &[&Way]) -> String {
 
 /// The kinds found in this directory. A makefile counts only if nothing else shows how to test.
 pub fn kinds_in(root: &Path) -> Vec<Kind> {
-    found(&|name| text_of(root, name))
+    detect_kinds(&|name| text_of(root, name))
 }
 
 /// A file of the root, if it is regular and readable; links, pipes and the like are skipped.
@@ -107,7 +107,7 @@ fn text_of(root: &Path, name: &str) -> Option<String> {
 
 type Files<'f> = &'f dyn Fn(&str) -> Option<String>;
 
-fn found(file: Files<'_>) -> Vec<Kind> {
+fn detect_kinds(file: Files<'_>) -> Vec<Kind> {
     let kinds = [rust(file), node(file), python(file), go(file), maven(file), gradle(file)];
     let mut kinds: Vec<Kind> = kinds.into_iter().flatten().collect();
     if kinds.is_empty() {
@@ -254,7 +254,7 @@ mod tests {
     fn ways(files: &[(&str, &str)]) -> Vec<String> {
         let file =
             |name: &str| files.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned());
-        let kinds = found(&file);
+        let kinds = detect_kinds(&file);
         for way in kinds.iter().flat_map(|kind| &kind.ways) {
             let text = yaml(&[way]);
             read_config(text.as_bytes()).unwrap_or_else(|failure| panic!("{}:\n{text}", failure.message));
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn inactive_gate_is_set_apart_with_its_reason() {
+    fn inactive_gate_is_written_with_its_reason() {
         let mut way = rust(&|_| Some(String::new())).expect("a kind").ways.remove(0);
         way.gates[0].inactive = Some("red: \"2 tests\" failed # here".to_owned());
         let config = read_config(yaml(&[&way]).as_bytes()).unwrap_or_default();

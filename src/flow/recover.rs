@@ -28,10 +28,13 @@ pub fn recover(ctx: &Context) -> Result<usize> {
         crash::point("recover.taken");
         let outcome = match end(ctx, &intent, &owner) {
             Ok(outcome) => outcome,
-            // A worktree that cannot follow now stops nothing else; the next command tries again.
+            // A worktree that cannot be updated now delays nothing else; the next command tries again.
             Err(failure) if matches!(intent.work, Work::Apply(_) | Work::Deliver(_)) => {
                 let verb = intent.work.verb();
-                ctx.narrate(format!("an unfinished {verb} of a dead process waits: {}", failure.message));
+                ctx.narrate(format!(
+                    "could not finish the {verb} of a dead process yet: {}",
+                    failure.message
+                ));
                 continue;
             }
             Err(failure) => return Err(failure),

@@ -7,7 +7,7 @@ use crate::board::workstream::Workstream;
 use crate::policy::run::Cause;
 use crate::policy::view::Scene;
 
-/// What the run itself knows and the board does not.
+/// Facts of the run that the board does not have.
 pub struct RunFacts {
     /// `complete`, `stuck`, `aborted`, `stopped`.
     pub outcome: &'static str,

@@ -47,9 +47,9 @@ pub fn plan(ctx: &Context, revision: u64) -> Result<Plan> {
     let (now, fixed, broken) = present(ctx)?;
     if revision >= now.revision {
         return Err(failure!(Code::Value, "the board is at revision {}", now.revision)
-            .hint("name an earlier one; `liza log` tells what each changed"));
+            .hint("name an earlier revision; `liza log` shows what each changed"));
     }
-    let old = whole(&ctx.store.rebuild(Some(revision))?)?;
+    let old = full_board(&ctx.store.rebuild(Some(revision))?)?;
     let change = RestoreRevision::between(&now, &old, &ctx.now);
     let ids = |pick: &dyn Fn(&crate::board::Task) -> bool, from: &Board| -> Vec<TaskId> {
         from.tasks.iter().filter(|task| pick(task)).map(|task| task.id.clone()).collect()
@@ -80,7 +80,7 @@ pub fn plan(ctx: &Context, revision: u64) -> Result<Plan> {
 pub fn carry_out(ctx: &Context, plan: Plan) -> Result<u64> {
     if !ctx.is_human() {
         return Err(Failure::new(Code::HumanOnly, "only a person may restore a former revision")
-            .hint("with --dry-run it only looks"));
+            .hint("with --dry-run the command changes nothing"));
     }
     if let Some(fixed) = &plan.fixed {
         ctx.store.restore(fixed, LARGEST_STATE, &ctx.now)?;
@@ -98,7 +98,7 @@ fn present(ctx: &Context) -> Result<(Board, Option<Decoded>, Option<String>)> {
             None => return Ok((snapshot.board, None, None)),
             Some(warning) if warning.starts_with(EDITED_BY_HAND) => {
                 return Err(Failure::new(ErrorCode::BoardEdited, warning).hint(
-                    "settle that first: `liza note` is enough, and `liza doctor` says what became of it",
+                    "run any command first, such as `liza note`; `liza doctor` then shows the state of the edit",
                 ));
             }
             Some(warning) => warning,
@@ -107,11 +107,11 @@ fn present(ctx: &Context) -> Result<(Board, Option<Decoded>, Option<String>)> {
         Err(error) => return Err(error.into()),
     };
     let rebuilt = ctx.store.rebuild_published()?;
-    let board = whole(&rebuilt)?;
+    let board = full_board(&rebuilt)?;
     Ok((board, Some(rebuilt), Some(broken)))
 }
 
-fn whole(rebuilt: &Decoded) -> Result<Board> {
+fn full_board(rebuilt: &Decoded) -> Result<Board> {
     let mut decoded = rebuilt.clone();
     decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
     Ok(decoded.into_board())

@@ -1,4 +1,4 @@
-//! Results of tasks that deliver JSON: handed in, read, accepted and sent back.
+//! Results of tasks that deliver JSON: submits, shows, accepts and rejects them.
 
 use super::prelude::*;
 use super::prepared::{is_not_work, prepared_for};
@@ -7,10 +7,10 @@ use crate::director::reading::{Shape, listed};
 use crate::director::{Expected, Problem, SliceResult, read_result};
 use crate::git::DirtyKind;
 
-/// So much of a refused result is kept.
+/// How much of a refused result is kept.
 const LONGEST_KEPT: usize = 4 * 1024 * 1024;
 
-/// The result that these bytes are, for this task.
+/// Parses the result of this task.
 pub fn read_for(task: &Task, bytes: &[u8]) -> std::result::Result<SliceResult, Vec<Problem>> {
     let scenario = super::dispatch::scenario_of(task);
     let expected = Expected {
@@ -35,7 +35,7 @@ pub fn invalid(task: &Task, problems: &[Problem]) -> Failure {
         .detail("problems", all)
 }
 
-/// Hands in the result of a task; the caller must hold it. A result that is refused is kept beside the run.
+/// Submits the result of a task that the caller holds. A refused result is kept beside the run.
 pub fn submit(
     ctx: &Context,
     id: &TaskId,
@@ -84,7 +84,7 @@ fn hand_in(
     crash::point("result.staged");
     let (done, revision) = ctx.commit(verb)?.done();
     crash::point("result.committed");
-    // The board names the digest, and the bytes are there under it: a name that cannot be given now is no loss.
+    // The board has the digest, and a file with that name exists: the second name is only for people.
     if let Err(error) = ctx.store.publish_result(id, done.epoch, &done.digest) {
         ctx.narrate(format!("the result of {id} keeps its temporary name: {error}"));
     }
@@ -101,10 +101,10 @@ pub fn keep_refused(ctx: &Context, task: &Task, bytes: &[u8]) -> Option<PathBuf>
     crate::store::files::replace_disposable(&path, kept).ok().map(|_| path)
 }
 
-/// What stands in the worktree of a task that changes no file.
+/// The state of the worktree of a task that may change no file.
 fn unchanged(ctx: &Context, board: &Board, task: &Task) -> Result<Unchanged> {
     if task.body().attempts.is_empty() {
-        // The rule itself says that no agent has claimed it.
+        // The rule refuses an unclaimed task.
         let head = integration_head(ctx, board)?;
         return Ok(Unchanged { head, changed: Vec::new(), untracked: Vec::new() });
     }
@@ -117,7 +117,7 @@ fn unchanged(ctx: &Context, board: &Board, task: &Task) -> Result<Unchanged> {
         }
         if found.kind == DirtyKind::Untracked { untracked.push(found.path) } else { changed.push(found.path) }
     }
-    // What an attempt before this one left there was there when it was handed out.
+    // Files that an earlier attempt left were there at the claim.
     if !changed.is_empty() {
         let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
         if handed_out == Some(&super::attempt::handout(&path, prepared)?) {
@@ -127,7 +127,7 @@ fn unchanged(ctx: &Context, board: &Board, task: &Task) -> Result<Unchanged> {
     Ok(Unchanged { head: content::head(&path)?, changed, untracked })
 }
 
-/// A result as it stands on disk.
+/// A result on disk.
 pub struct Shown {
     pub task: Task,
     pub result: TaskResult,
@@ -154,7 +154,7 @@ pub fn show(ctx: &Context, id: &TaskId) -> Result<Shown> {
             task.status,
             task.kind.as_str()
         )
-        .hint(format!("`liza task show {id}` shows where it stands")));
+        .hint(format!("`liza task show {id}` shows its state")));
     };
     let bytes = ctx.store.result_bytes(id, &result).ok_or_else(|| {
         failure!(
@@ -167,7 +167,7 @@ pub fn show(ctx: &Context, id: &TaskId) -> Result<Shown> {
     Ok(Shown { task: task.clone(), result, bytes, revision: snapshot.board.revision })
 }
 
-/// The acceptance of this result. A plan brings its tasks in the same commit.
+/// The acceptance of this result. Accepting a plan adds its tasks in the same commit.
 pub fn accepting(shown: &Shown) -> Result<AcceptResult> {
     let id = &shown.task.id;
     read_for(&shown.task, &shown.bytes).map_err(|problems| invalid(&shown.task, &problems))?;
@@ -180,7 +180,7 @@ pub fn accepting(shown: &Shown) -> Result<AcceptResult> {
     })
 }
 
-/// Sends a result back to its author.
+/// Rejects a result.
 pub fn reject(
     ctx: &Context,
     id: &TaskId,

@@ -35,13 +35,13 @@ pub fn draft(everything: &Everything, sprint: &Sprint, metrics: &Metrics) -> Str
     if let Some(note) = &sprint.note {
         line!(text, "- Note: {}", md_inline(note));
     }
-    done(&mut text, &tasks, metrics);
-    late(&mut text, &tasks, sprint);
+    write_done(&mut text, &tasks, metrics);
+    write_late(&mut text, &tasks, sprint);
     time(&mut text, metrics);
     rejections(&mut text, &tasks, sprint);
     blocked(&mut text, &tasks, sprint);
     spend(&mut text, &tasks, sprint, metrics);
-    trouble(&mut text, everything, sprint, metrics);
+    write_trouble(&mut text, everything, sprint, metrics);
     questions(&mut text, &tasks, metrics);
     text
 }
@@ -64,7 +64,7 @@ fn mark(sprint: &Sprint, task: &Task) -> TaskMark {
     sprint.before.get(&task.id).cloned().unwrap_or_default()
 }
 
-fn done(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
+fn write_done(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     let rows = tasks.iter().filter(|task| task.status == Status::Merged).map(|task| {
         let lead = journey(task, None).lead;
         let lead = lead.map_or(String::new(), |lead| format!(", {} after it was created", took(lead)));
@@ -74,7 +74,7 @@ fn done(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     section(text, &title, rows.collect());
 }
 
-fn late(text: &mut String, tasks: &[&Task], sprint: &Sprint) {
+fn write_late(text: &mut String, tasks: &[&Task], sprint: &Sprint) {
     let mut rows: Vec<String> = Vec::new();
     for task in tasks {
         let merged = journey(task, None).ended.filter(|_| task.status == Status::Merged);
@@ -135,7 +135,7 @@ fn spend(text: &mut String, tasks: &[&Task], sprint: &Sprint, metrics: &Metrics)
     section(text, "The dearest tasks", dear.into_iter().take(5).map(row).collect());
 }
 
-fn trouble(text: &mut String, everything: &Everything, sprint: &Sprint, metrics: &Metrics) {
+fn write_trouble(text: &mut String, everything: &Everything, sprint: &Sprint, metrics: &Metrics) {
     let in_time = |time: Wall| {
         time >= sprint.timeline.started && sprint.timeline.ended.is_none_or(|ended| time <= ended)
     };
@@ -157,13 +157,13 @@ fn trouble(text: &mut String, everything: &Everything, sprint: &Sprint, metrics:
 fn questions(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     let mut rows = Vec::new();
     for task in tasks.iter().filter(|task| task.status == Status::Blocked) {
-        let asked = task.body().blocked_questions.iter();
-        rows.extend(asked.map(|question| format!("{}: {}", task.id, md_inline(question))));
+        let questions = task.body().blocked_questions.iter();
+        rows.extend(questions.map(|question| format!("{}: {}", task.id, md_inline(question))));
     }
     let verdicts = &metrics.verdicts;
     if verdicts.rejections > 0 {
         rows.push(format!(
-            "{} of {} verdicts were rejections: what would have shown the same before the review?",
+            "{} of {} verdicts were rejections: which gate or test would have found the same before the review?",
             verdicts.rejections, verdicts.total
         ));
     }
@@ -172,7 +172,7 @@ fn questions(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     if waited > metrics.seconds.work.total.saturating_add(metrics.seconds.review.total) {
         let waited = took(waited);
         rows.push(format!(
-            "Work waited longer ({waited}) than agents worked on it: who or what was missing?"
+            "Tasks waited longer ({waited}) than agents worked on them: which agents, people or answers were missing?"
         ));
     }
     let open = metrics.tasks.in_progress + metrics.tasks.blocked + metrics.tasks.waiting;
@@ -184,7 +184,7 @@ fn questions(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     }
     let wasted = metrics.spent.rejected_rounds.tokens.saturating_add(metrics.spent.abandoned.tokens);
     if wasted > metrics.spent.merged.tokens {
-        rows.push(format!("More tokens went into work that was sent back or given up ({wasted}) than into what was merged: why?"));
+        rows.push(format!("Rejected and abandoned work used more tokens ({wasted}) than merged work: why?"));
     }
     section(text, "Questions for people", rows);
 }

@@ -26,7 +26,7 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Review, u64)> {
         .task(task)
         .and_then(|task| task.review_commit.clone())
         .or_else(|| started.outcome.review_commit.clone())
-        // A merge slice that changed nothing: what it says is about integration as it stands.
+        // A merge slice without changes: the review is about the present integration.
         .or_else(|| {
             let on_result = started.board.task(task).is_some_and(|task| task.stands_on_result());
             integration_head(ctx, &started.board).ok().filter(|_| on_result)
@@ -90,7 +90,7 @@ pub fn verdict(
     match kind {
         VerdictKind::Approve if red_team => {
             let (outcome, revision) =
-                judged(ctx, about, ClearByRedTeam { task, commit, branch_head, feedback })?;
+                record_verdict(ctx, about, ClearByRedTeam { task, commit, branch_head, feedback })?;
             Ok((Judged::Cleared(outcome), revision))
         }
         VerdictKind::Reject if red_team => {
@@ -103,7 +103,7 @@ pub fn verdict(
                 line_ranges: true,
                 edition: Edition::NOW,
             };
-            let (outcome, revision) = judged(ctx, about, reject)?;
+            let (outcome, revision) = record_verdict(ctx, about, reject)?;
             Ok((Judged::Rejected(Rejected::SentBack(outcome)), revision))
         }
         VerdictKind::Approve => {
@@ -132,7 +132,7 @@ pub fn verdict(
             approve.gates = Some(gates::judge(ctx, &question)?);
             // The gates may have taken long, and the branch may have moved meanwhile.
             approve.branch_head = head_of(ctx, &snapshot.board, &approve.task)?;
-            let (outcome, revision) = judged(ctx, about, approve)?;
+            let (outcome, revision) = record_verdict(ctx, about, approve)?;
             Ok((Judged::Approved(outcome), revision))
         }
         VerdictKind::Reject => {
@@ -163,19 +163,19 @@ pub fn verdict(
                 });
                 reject.branch_head = head_of(ctx, &snapshot.board, &reject.task)?;
             }
-            let (outcome, revision) = judged(ctx, about, reject)?;
+            let (outcome, revision) = record_verdict(ctx, about, reject)?;
             Ok((Judged::Rejected(outcome), revision))
         }
         VerdictKind::Discuss => {
             let discuss = Discuss { task, commit, branch_head, feedback, of_risk, drift };
-            let (outcome, revision) = judged(ctx, about, discuss)?;
+            let (outcome, revision) = record_verdict(ctx, about, discuss)?;
             Ok((Judged::Discussed(outcome), revision))
         }
     }
 }
 
 /// Records a verdict and removes its checkout.
-fn judged<V: Verb + Into<Transition>>(
+fn record_verdict<V: Verb + Into<Transition>>(
     ctx: &Context,
     (task, commit): (&TaskId, &CommitId),
     verdict: V,
@@ -208,7 +208,7 @@ fn shows_the_commit(ctx: &Context, board: &Board, task: &TaskId, commit: &Commit
 
 /// Whether a permitted rejection leaves only minor issues for the second time.
 fn is_taste(ctx: &Context, board: &Board, reject: &Reject) -> Result<bool> {
-    ctx.asked(board, |call| reject.check(board, call).is_ok() && reject.is_taste(board, call))
+    ctx.with_call(board, |call| reject.check(board, call).is_ok() && reject.is_taste(board, call))
 }
 
 /// Runs every gate that an approval needs on the commit under review, and records the results on the board.

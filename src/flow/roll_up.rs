@@ -141,9 +141,9 @@ impl RollUp {
 
     fn questions(&self) -> Vec<(&Task, &str)> {
         let blocked = self.board().tasks.iter().filter(|task| task.status == Status::Blocked);
-        let asked =
+        let questions_of =
             |task| Task::body(task).blocked_questions.iter().map(move |question| (task, &question[..]));
-        blocked.flat_map(asked).collect()
+        blocked.flat_map(questions_of).collect()
     }
 
     /// The goal alone.
@@ -222,10 +222,10 @@ impl RollUp {
         list(&mut text, "Spent, by outcome", amount_rows(&self.metrics));
         let caps = self.caps.iter().map(|cap| md_inline(&cap.describe()).to_string());
         list(&mut text, "Caps that are nearly or wholly used", caps.collect());
-        let asked = self.questions().into_iter();
-        let asked = asked
+        let questions = self.questions().into_iter();
+        let questions = questions
             .map(|(task, question)| format!("{}: {} — `{}`", task.id, md_inline(question), answer(task)));
-        list(&mut text, "Open questions", asked.collect());
+        list(&mut text, "Open questions", questions.collect());
         let open = rest.anomalies.iter().filter(|anomaly| anomaly.processed_by.is_none());
         let anomalies = open.map(|Anomaly { id, kind, task_id, logged_by, details, .. }| {
             let details = details

@@ -89,10 +89,10 @@ pub fn begin(path: &Path, about: &About) {
 /// Every kept session, the oldest first.
 pub fn all(ctx: &Context) -> Vec<Kept> {
     let mut found = Vec::new();
-    for place in paths_in(&ctx.machine.runs()) {
-        let name = place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    for dir in paths_in(&ctx.machine.runs()) {
+        let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let task = (!name.starts_with('.')).then(|| name.clone());
-        let rounds = if task.is_some() { paths_in(&place) } else { vec![place] };
+        let rounds = if task.is_some() { paths_in(&dir) } else { vec![dir] };
         for dir in rounds {
             found.extend(sessions_in(&dir, task.as_deref()));
         }
@@ -136,7 +136,7 @@ pub fn last(ctx: &Context, of: Option<&str>) -> Result<Kept> {
     })
 }
 
-/// Reads a session's output, and continues where it stopped.
+/// Reads a session's output, each time from the last position.
 pub struct Reader {
     kept: Kept,
     transcript: Option<Transcript>,
@@ -219,7 +219,7 @@ impl Reader {
         whole.split(|byte| *byte == b'\n').flat_map(|line| self.steps(line)).collect()
     }
 
-    /// What was started and not finished, once nothing more comes.
+    /// The unfinished step, once the output has ended.
     pub fn finish(&mut self) -> Vec<Step> {
         let rest = std::mem::take(&mut self.rest);
         let mut steps = self.steps(&rest);

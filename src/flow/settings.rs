@@ -39,8 +39,8 @@ pub fn get(ctx: &Context, key: &str) -> Result<Setting> {
     let usage = |why: String| Failure::usage(why).hint(KEYS);
     let first = words(key).map_err(usage)?.into_iter().next().unwrap_or_default();
     known_key(&first)?;
-    let said = path_of(key, &tree).ok().and_then(|path| value_at(&tree, &path).cloned());
-    if let Some(value) = said.filter(|value| !value.is_null()) {
+    let configured = path_of(key, &tree).ok().and_then(|path| value_at(&tree, &path).cloned());
+    if let Some(value) = configured.filter(|value| !value.is_null()) {
         return Ok(Setting { key: key.to_owned(), value, set: true });
     }
     let defaults = serde_json::to_value(ctx.project_config()?).unwrap_or_default();
@@ -104,7 +104,7 @@ fn edit(ctx: &Context, key: &str, value: &str) -> Result<(Changed, ProjectConfig
     let after = read_config(edited.as_bytes()).map_err(|failure| {
         let why = failure.message.strip_prefix("liza.yaml: ").unwrap_or(&failure.message).to_owned();
         failure!(ErrorCode::UsageConfig, "`{key}` cannot be {}: {why}", yaml_edit::flow(&value))
-            .hint("nothing was changed; `liza config reference` says what fits")
+            .hint("nothing was changed; `liza config reference` lists valid values")
     })?;
     let former = read_config(base.as_bytes())?;
     write(ctx, &text, &edited)?;
@@ -127,8 +127,11 @@ pub(super) fn write(ctx: &Context, before: &str, after: &str) -> Result<()> {
     let path = ctx.root().join("liza.yaml");
     let meta = fs::symlink_metadata(&path);
     if meta.as_ref().is_ok_and(|meta| !meta.is_file()) {
-        return Err(failure!(ErrorCode::UsageConfig, "liza.yaml is a link or no file, so it is not written")
-            .hint("change what it leads to with an editor"));
+        return Err(failure!(
+            ErrorCode::UsageConfig,
+            "liza.yaml is a link or not a regular file, so liza does not write it"
+        )
+        .hint("edit the target of the link yourself"));
     }
     let now = match read_whole(&path, LARGEST_CONFIG as u64) {
         Ok((bytes, _)) => bytes,

@@ -66,7 +66,7 @@ pub fn check_provider(name: &str) -> Result<()> {
         .map_err(|why| Failure::new(ErrorCode::UsageProvider, why.message).hint(why.hint))
 }
 
-/// The plan for a `liza.yaml`: what is certain before any gate was tried.
+/// The plan for a `liza.yaml`, before any gate was tried.
 pub struct Plan {
     provider: Option<String>,
     installed: Vec<String>,
@@ -93,7 +93,7 @@ impl Plan {
 
     fn file(&self, ways: &[&Way]) -> String {
         let mut text = String::from(
-            "# How liza works on this repository: yours to edit. Read by liza from the main checkout only.\n\
+            "# Settings of liza for this repository; edit them as you like. liza reads this file from the main checkout only.\n\
              # `liza config reference` lists every setting, `liza config set KEY VALUE` changes one.\nversion: 1\n\n",
         );
         let installed = list_words(&self.installed);
@@ -116,7 +116,7 @@ impl Plan {
         );
         if ways.iter().all(|way| way.gates.is_empty()) {
             text.push_str(
-                "# No gate: nothing tests what agents make. `liza config set gates.test.command \"COMMAND\"` adds one.\ngates: []\n",
+                "# No gate: liza runs no test on the agents' work. `liza config set gates.test.command \"COMMAND\"` adds one.\ngates: []\n",
             );
             return text;
         }
@@ -181,7 +181,7 @@ fn try_way(ctx: &Context, head: &CommitId, way: &Way) -> Result<(Way, Vec<Chosen
         let result = report.result(&gate.name);
         gate.inactive = match result {
             Some(result) if result.status == GateStatus::Pass => None,
-            Some(result) => Some(red(head, result)),
+            Some(result) => Some(red_text(head, result)),
             None => Some("not tried: the gate before it is red".to_owned()),
         };
         chosen.push(Chosen {
@@ -194,7 +194,7 @@ fn try_way(ctx: &Context, head: &CommitId, way: &Way) -> Result<(Way, Vec<Chosen
     Ok((tried, chosen))
 }
 
-fn red(head: &CommitId, result: &GateOutcome) -> String {
+fn red_text(head: &CommitId, result: &GateOutcome) -> String {
     let why = result.reason.as_deref().unwrap_or("it did not pass");
     let why = shown_line(why);
     clipped(&format!("red on {} after {}: {why}", head.short(), seconds(result.duration_ms)), LONGEST_REASON)

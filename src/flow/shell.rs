@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 
 use rustix::process::Signal;
 
-use super::capture::{Captured, Ear, write_log};
+use super::capture::{Captured, OutputReader, write_log};
 use super::interruption::Interruption;
 use super::prelude::*;
 use crate::host::{Child, HOLDER_PATIENCE, Program, Streams};
@@ -17,7 +17,7 @@ use crate::store::Machine;
 /// How often a transient end (killed, or an exit above 128) is retried.
 pub const RETRIES: u32 = 2;
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// How often it is looked whether a command has to stop.
+/// How often liza checks whether a command must stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long to wait for the last output once the command has ended: a daemon it left may hold the pipe for ever.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -33,8 +33,8 @@ pub struct Job<'a> {
     pub env: Vec<(OsString, OsString)>,
     /// The board that its processes may not act on; none if it is no check.
     pub held_for: Option<&'a Path>,
-    /// The directory above which its git looks for no repository: above a place that lost its `.git` file is the person's
-    /// checkout.
+    /// Git does not search for a repository above this directory: the parent of a worktree without its `.git` file is the
+    /// person's checkout.
     pub ceiling: Option<&'a Path>,
     pub timeout: Duration,
     /// Values that are removed from its output.
@@ -93,13 +93,13 @@ pub fn execute(job: &Job<'_>, stopped: &dyn Fn() -> bool) -> Done {
     let started = Instant::now();
     let others = if job.held_for.is_some() { host::children() } else { BTreeSet::new() };
     let (ended, (output, stdout)) = match begin(job) {
-        Ok((mut child, ear)) => {
+        Ok((mut child, reader)) => {
             let mut ended = wait(&mut child, started + job.timeout, stopped);
             if job.held_for.is_some() && !end_strays(&others) && ended != Ended::Stopped {
-                ended = Ended::Lost("it left processes that cannot be ended".to_owned());
+                ended = Ended::Lost("it left processes that liza could not end".to_owned());
             }
             let drain = if job.held_for.is_some() { HELD_DRAIN } else { DRAIN };
-            (ended, ear.heard(drain, job.wanted.is_empty()))
+            (ended, reader.finish(drain, job.wanted.is_empty()))
         }
         Err(error) => (Ended::NotStarted(format!("it could not be started: {error}")), Default::default()),
     };
@@ -120,7 +120,7 @@ pub fn by_shell(command: &str) -> Vec<OsString> {
     vec!["sh".into(), "-c".into(), command.into()]
 }
 
-fn begin(job: &Job<'_>) -> std::io::Result<(Child, Ear)> {
+fn begin(job: &Job<'_>) -> std::io::Result<(Child, OutputReader)> {
     let (program, args) =
         job.argv.split_first().ok_or_else(|| std::io::Error::other("no program is named"))?;
     let program = match job.held_for {
@@ -137,8 +137,8 @@ fn begin(job: &Job<'_>) -> std::io::Result<(Child, Ear)> {
         program = program.env("GIT_CEILING_DIRECTORIES", ceiling);
     }
     let mut child = program.own_group().streams(streams).start()?;
-    match Ear::listen(child.stdout.take(), child.stderr.take(), job.wanted.trim(), job.secrets) {
-        Ok(ear) => Ok((child, ear)),
+    match OutputReader::start(child.stdout.take(), child.stderr.take(), job.wanted.trim(), job.secrets) {
+        Ok(reader) => Ok((child, reader)),
         Err(error) => {
             child.end();
             Err(error)
@@ -184,7 +184,7 @@ fn end_strays(spared: &BTreeSet<u32>) -> bool {
 #[derive(Debug)]
 pub struct Ran {
     pub exit: Option<i32>,
-    /// Why it does not count as having run: not started, killed, out of time, interrupted.
+    /// Why the command gave no result: not started, killed, out of time, interrupted.
     pub problem: Option<String>,
     pub found: bool,
     pub duration: Duration,
@@ -192,7 +192,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Whether it succeeded and printed what was expected.
+    /// Whether it succeeded and printed the expected text.
     pub fn is_green(&self) -> bool {
         self.exit == Some(0) && self.found && self.problem.is_none()
     }
@@ -210,7 +210,7 @@ pub struct Check<'a> {
     pub log: &'a Path,
 }
 
-/// Runs a check, writes its output to the log, and returns whether it contains what is expected.
+/// Runs a check, writes its output to the log, and returns whether it contains the expected text.
 pub fn run(check: &Check<'_>) -> Ran {
     let _known_by_it = check.machine.take_check();
     // A unit test is not liza and cannot hold a command; and processes of other tests are children of the same
@@ -219,21 +219,21 @@ pub fn run(check: &Check<'_>) -> Ran {
 }
 
 fn run_held(check: &Check<'_>, held_for: Option<&Path>) -> Ran {
-    let asked = Interruption::listen();
+    let interruption = Interruption::listen();
     let mut tries = 0;
     loop {
         let job = Job::new(by_shell(check.command), check.dir, without_ours(), check.timeout);
         let job = Job { held_for, ceiling: Some(check.machine.worktrees()), wanted: check.expect, ..job };
-        let done = execute(&job, &|| asked.signal().is_some());
+        let done = execute(&job, &|| interruption.signal().is_some());
         let _ = write_log(check.log, check.command, &[&done.output]);
-        let ran = said(&done, check.timeout);
+        let ran = outcome_of(&done, check.timeout);
         let transient = ran.exit.is_some_and(|code| code > 128) && !ran.interrupted;
         if !transient || tries == RETRIES {
             return ran;
         }
         tries += 1;
         let again = Instant::now() + RETRY_AFTER;
-        while Instant::now() < again && asked.signal().is_none() {
+        while Instant::now() < again && interruption.signal().is_none() {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -248,7 +248,7 @@ fn without_ours() -> Vec<(OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| !ours(name)).collect()
 }
 
-fn said(done: &Done, timeout: Duration) -> Ran {
+fn outcome_of(done: &Done, timeout: Duration) -> Ran {
     let base = Ran {
         exit: None,
         problem: None,
@@ -279,14 +279,19 @@ pub fn out_of_time(timeout: Duration) -> String {
 }
 
 /// Runs a shell command in `dir` with extra environment variables. Returns how it ended and the end of its output.
-pub fn tell(command: &str, dir: &Path, environment: &[(&str, String)], timeout: Duration) -> (Ran, String) {
-    let asked = Interruption::listen();
+pub fn run_command(
+    command: &str,
+    dir: &Path,
+    environment: &[(&str, String)],
+    timeout: Duration,
+) -> (Ran, String) {
+    let interruption = Interruption::listen();
     let mut env = without_ours();
     env.extend(environment.iter().map(|(name, value)| (name.into(), value.into())));
-    let done = execute(&Job::new(by_shell(command), dir, env, timeout), &|| asked.signal().is_some());
+    let done = execute(&Job::new(by_shell(command), dir, env, timeout), &|| interruption.signal().is_some());
     let all = done.output.kept();
     let end = String::from_utf8_lossy(&all[all.len().saturating_sub(300)..]).trim().to_owned();
-    (said(&done, timeout), end)
+    (outcome_of(&done, timeout), end)
 }
 
 /// The output of a program, standard output and error: bounded in time and size, without input.
@@ -297,10 +302,10 @@ pub fn answer_of(
     dir: &Path,
     timeout: Duration,
 ) -> Result<Vec<u8>, String> {
-    let asked = Interruption::listen();
+    let interruption = Interruption::listen();
     let mut argv = vec![program.as_os_str().to_owned()];
     argv.extend(args.iter().map(OsString::from));
-    let done = execute(&Job::new(argv, dir, env.to_vec(), timeout), &|| asked.signal().is_some());
+    let done = execute(&Job::new(argv, dir, env.to_vec(), timeout), &|| interruption.signal().is_some());
     match done.ended {
         Ended::Exited(_) | Ended::Killed(_) => Ok(done.output.kept()),
         Ended::TimedOut => Err(format!("it took longer than {} s", timeout.as_secs())),
@@ -337,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_keeps_head_and_tail() {
+    fn long_output_keeps_head_and_tail() {
         let (done, log) = ran(
             "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last",
             "last",

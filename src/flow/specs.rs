@@ -140,12 +140,12 @@ pub fn change(ctx: &Context, spec: &str, change: String, affects: Vec<TaskId>) -
         ctx.keep_texts(std::slice::from_ref(text))?;
     }
     let pin = text.map(|text| text.pin());
-    let said = change.clone();
+    let announced = change.clone();
     let committed = ctx.commit(ChangeSpec { spec: spec.to_owned(), change, affects, pin })?;
     let is_news = !committed.repeated;
     let (changed, revision) = committed.done();
     if is_news {
-        tell_agents(ctx, spec, &said, &changed.under_way);
+        notify_agents(ctx, spec, &announced, &changed.under_way);
     }
     Ok((changed, revision))
 }
@@ -168,22 +168,22 @@ pub fn edit_goal(
     let is_news = !committed.repeated;
     let (edited, revision) = committed.done();
     if is_news {
-        tell_agents(ctx, "the goal", &edited.description, &edited.under_way);
+        notify_agents(ctx, "the goal", &edited.description, &edited.under_way);
     }
     Ok((edited, revision))
 }
 
 /// Sends a message to the agents of tasks in progress. A message that cannot be delivered is no failure.
-pub fn tell_agents(ctx: &Context, spec: &str, said: &str, tasks: &[TaskId]) {
+pub fn notify_agents(ctx: &Context, spec: &str, announced: &str, tasks: &[TaskId]) {
     let Ok(board) = ctx.read(&Needs::Nothing).map(|snapshot| snapshot.board) else { return };
     for id in tasks {
         let agent = board.task(id).and_then(|task| task.assigned_to.clone());
         let Some(agent) = agent.filter(|agent| board.agent(agent).is_some()) else { continue };
         let subject = format!("{} has changed since your task {id} was planned", clipped(spec, 80));
         let body = format!(
-            "{}\nTask {id} still goes by the text in your prompt. If the change matters for it, say so: \
+            "{}\nTask {id} still follows the text in your prompt. If the change affects it, report that: \
              `liza task block {id} --reason … --question …`.",
-            clipped(said, 2000)
+            clipped(announced, 2000)
         );
         let mut draft = Draft::new(Recipient::One(agent), MessageKind::ProvideClarification, subject, body);
         draft.task_id = Some(id.clone());

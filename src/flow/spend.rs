@@ -1,4 +1,4 @@
-//! What work may cost now: by liza.yaml, and by a running run with a cap.
+//! The spend caps that apply now: of liza.yaml, and of a running `liza run` with a cap.
 
 use super::prelude::*;
 use crate::board::caps::{Cap, CapUse, Caps};
@@ -21,20 +21,20 @@ pub fn holding(mut caps: Caps, board: &Board) -> Caps {
 
 /// How much is used of every cap that applies to this agent and this task.
 pub fn uses(ctx: &Context, agent: &AgentId, task: Option<&TaskId>) -> Result<Vec<CapUse>> {
-    let said = ctx.project_config()?.spend;
-    if said.is_none() {
+    let spend = ctx.project_config()?.spend;
+    if spend.is_none() {
         return Ok(Vec::new());
     }
     let board = ctx.read(&task.map_or(Needs::Nothing, Needs::task))?.board;
     let task = task.and_then(|task| board.task(task));
-    Ok(holding(said, &board).uses(&board, task, Some(agent)))
+    Ok(holding(spend, &board).uses(&board, task, Some(agent)))
 }
 
 /// The caps, for repeated queries: liza.yaml is read only when it has changed. A mistake in it keeps the former caps.
 #[derive(Debug, Default)]
 pub struct KnownCaps {
     seen: Option<FileIdentity>,
-    said: Caps,
+    spend: Caps,
 }
 
 impl KnownCaps {
@@ -42,14 +42,14 @@ impl KnownCaps {
         let found = FileIdentity::at(&ctx.root().join("liza.yaml")).ok();
         if found != self.seen || found.is_none() {
             if let Ok(config) = ctx.project_config() {
-                self.said = config.spend;
+                self.spend = config.spend;
             }
             self.seen = found;
         }
-        self.said
+        self.spend
     }
 
     pub fn holding(&self, board: &Board) -> Caps {
-        holding(self.said, board)
+        holding(self.spend, board)
     }
 }

@@ -113,9 +113,9 @@ pub fn due(board: &Board) -> Option<Wall> {
     sprint.timeline.deadline.filter(|_| waits)
 }
 
-/// Sets the CHECKPOINT switch for a deadline that has passed, once: a person who clears it is not overruled. Returns
-/// what was done.
-pub fn heed_deadline(ctx: &Context) -> Result<Option<String>> {
+/// Sets the CHECKPOINT switch when a deadline has passed, only once: liza does not set it again after a person clears it.
+/// Returns a line about it.
+pub fn handle_deadline(ctx: &Context) -> Result<Option<String>> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let Some(deadline) = due(&board).filter(|deadline| *deadline <= ctx.now.wall) else { return Ok(None) };
     let sprint = &board.rest.sprint;

@@ -1,5 +1,5 @@
-//! Workstreams and audits, as far as results are read for them: a supervisor's plan becomes tasks or goes back, and an auditor's
-//! verdict is put on record. Both are one commit, so that a process that dies before it leaves what the next one finds.
+//! Results of workstreams and audits: turns a supervisor's plan into tasks or rejects it, and records an auditor's verdict. Each is one
+//! commit, so that after a crash the next process finds the same state.
 
 use super::prelude::*;
 use crate::board::goals::{SpecPin, Specs};
@@ -11,17 +11,17 @@ use crate::director::slices::tasks_of;
 use crate::policy::audit;
 use crate::policy::plan_check::{self, Around, Severity};
 
-/// So many findings go back to a supervisor.
+/// The most findings in one rejection of a plan.
 const MOST_FINDINGS: usize = 20;
 
-/// What became of a result.
+/// The decision about a result.
 #[derive(Debug, Clone)]
 pub enum Decided {
     Accepted { task: TaskId, tasks: Vec<TaskId> },
     SentBack { task: TaskId, findings: Vec<String> },
 }
 
-/// What a supervisor delivered, and what would come of it.
+/// A supervisor's plan, checked.
 pub enum Plan {
     /// These tasks, with the specs that were found for them.
     Good {
@@ -31,7 +31,7 @@ pub enum Plan {
     Bad(Vec<String>),
 }
 
-/// Plans that wait to be accepted. The run is asked for those of workstreams.
+/// Plans of workstreams that wait for the run's decision.
 pub fn waiting_plans(board: &Board) -> Vec<TaskId> {
     let waits = |task: &&Task| {
         task.status == Status::ReadyForReview
@@ -42,16 +42,16 @@ pub fn waiting_plans(board: &Board) -> Vec<TaskId> {
     board.tasks.iter().filter(waits).map(|task| task.id.clone()).collect()
 }
 
-/// The result of a task as it was delivered.
+/// The delivered result of a task.
 fn read(ctx: &Context, board: &Board, id: &TaskId) -> Result<(TaskResult, SliceResult)> {
     let found = board.task(id).and_then(|task| Some((task, task.result.clone()?)));
     let Some((task, result)) = found else {
         return Err(failure!(Code::Transition, "task `{id}` has delivered no result")
-            .hint(format!("`liza task show {id}` says how it stands")));
+            .hint(format!("`liza task show {id}` shows its state")));
     };
     let Some(bytes) = ctx.store.result_bytes(id, &result) else {
         return Err(failure!(ErrorCode::IoFailed, "the result of `{id}` is gone, and no copy of it is left")
-            .hint("`liza doctor` says more"));
+            .hint("`liza doctor` shows details"));
     };
     match super::results::read_for(task, &bytes) {
         Ok(read) => Ok((result, read)),
@@ -59,11 +59,11 @@ fn read(ctx: &Context, board: &Board, id: &TaskId) -> Result<(TaskResult, SliceR
     }
 }
 
-/// What would come of the plan that this task delivered.
+/// Checks the plan that this task delivered.
 pub fn plan_of(ctx: &Context, board: &Board, id: &TaskId) -> Result<(TaskResult, Plan)> {
     let (result, value) = read(ctx, board, id)?;
     let SliceResult::Supervisor(value) = value else {
-        return Err(failure!(Code::Result, "`{id}` is no plan of a supervisor"));
+        return Err(failure!(Code::Result, "`{id}` is not a supervisor's plan"));
     };
     let words = |problems: Vec<Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>();
     let (Some(stream), Some(plan)) = (board.planned_by(id), &value.dispatch_plan) else {
@@ -78,7 +78,7 @@ pub fn plan_of(ctx: &Context, board: &Board, id: &TaskId) -> Result<(TaskResult,
     let accept = accepting(id, &result, &tasks, &specs);
     let mut found = errors(ctx, board, &tasks, &specs)?;
     if found.is_empty()
-        && let Err(refusal) = ctx.asked(board, |call| {
+        && let Err(refusal) = ctx.with_call(board, |call| {
             let call = Call { by: Actor::Liza, ..call.clone() };
             Verb::check(&accept, board, &call)
         })?
@@ -89,7 +89,7 @@ pub fn plan_of(ctx: &Context, board: &Board, id: &TaskId) -> Result<(TaskResult,
     Ok((result, plan))
 }
 
-/// Everything that the plan check calls an error, where a supervisor's plan has to be without any.
+/// The errors of the plan check; a supervisor's plan must have none.
 fn errors(ctx: &Context, board: &Board, tasks: &[NewTask], specs: &Specs) -> Result<Vec<String>> {
     let named = crate::board::rules::named(tasks);
     let archived = ctx.store.archived_among(board, named)?;
@@ -118,7 +118,7 @@ fn accepting(id: &TaskId, result: &TaskResult, tasks: &[NewTask], specs: &Specs)
     }
 }
 
-/// Accepts the result of a plan or of a merge slice. The plan of a workstream brings its tasks in the same commit.
+/// Accepts the result of a plan or of a merge slice. Accepting a workstream's plan adds its tasks in the same commit.
 pub fn accept(ctx: &Context, id: &TaskId) -> Result<(ResultAccepted, u64)> {
     let shown = super::results::show(ctx, id)?;
     let mut verb = super::results::accepting(&shown)?;
@@ -129,19 +129,19 @@ pub fn accept(ctx: &Context, id: &TaskId) -> Result<(ResultAccepted, u64)> {
     Ok(ctx.commit(verb)?.done())
 }
 
-/// The tasks of a plan that a planner or a person accepts; a plan with errors is refused with them.
+/// The tasks of a plan that a planner or a person accepts; refuses a plan with errors and lists them.
 fn tasks_for(ctx: &Context, board: &Board, id: &TaskId) -> Result<(Vec<NewTask>, Vec<TaskId>, Vec<SpecPin>)> {
     match plan_of(ctx, board, id)?.1 {
         Plan::Good { tasks, specs: Specs { found, pins } } => Ok((tasks, found, pins)),
         Plan::Bad(findings) => {
             Err(failure!(Code::Result, "the plan `{id}` cannot be accepted: {}", findings.join("; "))
-                .hint(format!("send it back: `liza result reject {id} --reason \"…\" --finding \"…\"`"))
+                .hint(format!("reject it: `liza result reject {id} --reason \"…\" --finding \"…\"`"))
                 .detail("findings", findings))
         }
     }
 }
 
-/// The run decides about a plan: its tasks come to the board, or it goes back with what is wrong.
+/// Decides about a plan for the run: adds its tasks to the board, or rejects it with its errors.
 pub fn decide(ctx: &Context, id: &TaskId) -> Result<Decided> {
     let board = ctx.read(&Needs::task(id))?.board;
     let (result, plan) = plan_of(ctx, &board, id)?;
@@ -154,7 +154,7 @@ pub fn decide(ctx: &Context, id: &TaskId) -> Result<Decided> {
         Plan::Bad(mut findings) => {
             findings.truncate(MOST_FINDINGS);
             let reason = format!("The plan has {}", plural(findings.len(), "error"));
-            // What is wrong names the rejection, so that another fault is another reason.
+            // The errors are part of the reason, so that a different error is a different reason.
             let reason = format!("{reason}: {}", findings.join("; "));
             let reject = RejectResult {
                 task: id.clone(),
@@ -177,12 +177,12 @@ pub fn ask_auditor(ctx: &Context, board: &Board, round: u32) -> Result<TaskId> {
     Ok(id)
 }
 
-/// Puts what an auditor said on record, with the probes it asks for.
+/// Records an auditor's verdict, with the probes it asks for.
 pub fn record_audit(ctx: &Context, id: &TaskId) -> Result<Audited> {
     let board = ctx.read(&Needs::task(id))?.board;
     let (_, value) = read(ctx, &board, id)?;
     let SliceResult::Audit(AuditResult { verdict, findings, evidence_requests, .. }) = value else {
-        return Err(failure!(Code::Result, "`{id}` is no audit"));
+        return Err(failure!(Code::Result, "`{id}` is not an audit"));
     };
     let wanted = verdict == crate::board::route::AuditVerdict::NeedsEvidence;
     let probes = if wanted { audit::probes(&board, id, &evidence_requests) } else { Vec::new() };

@@ -172,12 +172,12 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
     let byproducts = submit.evidence.byproducts.clone();
     let done = ctx.commit(submit)?.done();
     if !byproducts.is_empty() {
-        ctx.narrate(format!("made by the validation, so not submitted: {}", list_words(&byproducts)));
+        ctx.narrate(format!("files that the validation made are not submitted: {}", list_words(&byproducts)));
     }
     if !after.ignored.is_empty() {
         let (count, some) = (after.ignored.len(), after.ignored[..after.ignored.len().min(10)].join(", "));
         ctx.narrate(format!(
-            "in scope but ignored by git, so not submitted ({count}): {some}; `git add -f` and a new commit would add them"
+            "ignored files in scope are not submitted ({count}): {some}; to add them: `git add -f`, then commit"
         ));
     }
     Ok(done)

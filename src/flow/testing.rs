@@ -171,7 +171,7 @@ impl Actor {
             package: None,
             edition: crate::board::Edition::NOW,
         };
-        let hand_off = crate::flow::handoff::filled(&self.ctx(), hand_off);
+        let hand_off = crate::flow::handoff::with_facts(&self.ctx(), hand_off);
         self.let_go(id, hand_off)
     }
 

@@ -2,7 +2,7 @@
 //! once newer ones are merged. Their content is in integration, or was only read; anything else stays for `liza gc`
 //! to name.
 
-use super::merged::{finish_deletions, newest_merged, standing};
+use super::merged::{finish_deletions, merged_with_worktree, newest_merged};
 use super::prelude::*;
 use super::prepared::is_not_work;
 use super::worktrees::{self, PruneOptions};
@@ -14,15 +14,15 @@ use crate::policy::worktrees::KeepMerged;
 pub fn after_review(ctx: &Context, board: &Board, task: &TaskId, commit: Option<&CommitId>) {
     let path = ctx.machine.worktrees().join(".review").join(task.as_str());
     let is_read = board.task(task).is_some_and(|task| task.judged_by().is_some());
-    if is_read || path.symlink_metadata().is_err() || is_stood_in(ctx, &path) {
+    if is_read || path.symlink_metadata().is_err() || is_current_directory(ctx, &path) {
         return;
     }
-    tell(ctx, delete_reading_place(ctx, &path, commit));
+    report_failure(ctx, delete_review_checkout(ctx, &path, commit));
 }
 
-fn delete_reading_place(ctx: &Context, path: &Path, commit: Option<&CommitId>) -> Result<()> {
+fn delete_review_checkout(ctx: &Context, path: &Path, commit: Option<&CommitId>) -> Result<()> {
     let _one_at_a_time = ctx.machine.lock_worktrees()?;
-    // Just made again, for the next reviewer.
+    // The checkout was just made again, for the next reviewer.
     if ctx.machine.is_checkout_locked(path) {
         return Ok(());
     }
@@ -47,7 +47,7 @@ fn delete_reading_place(ctx: &Context, path: &Path, commit: Option<&CommitId>) -
                 .is_ok_and(|dirty| dirty.iter().all(|found| is_not_work(&prepared, found))));
     match is_only_read {
         true => ctx.worktrees().delete(path).map(|_| ())?,
-        // What a reviewer wrote there is kept for a while.
+        // Files that a reviewer wrote there are kept for a while.
         false => {
             if let Ok(head) = content::head(path)
                 && !is_submitted(head.clone())
@@ -61,7 +61,7 @@ fn delete_reading_place(ctx: &Context, path: &Path, commit: Option<&CommitId>) -
 }
 
 /// Whether this process, or an ancestor, has its current directory in a directory.
-fn is_stood_in(ctx: &Context, path: &Path) -> bool {
+fn is_current_directory(ctx: &Context, path: &Path) -> bool {
     let inside = |cwd: PathBuf| cwd.starts_with(path);
     let above: Vec<u32> = match &ctx.credentials {
         Credentials::Descendant { of, .. } => of.ancestors.iter().map(|process| process.pid).collect(),
@@ -74,26 +74,26 @@ fn is_stood_in(ctx: &Context, path: &Path) -> bool {
 /// Removes worktrees of merged tasks, except the newest. A failure is only reported.
 pub fn after_merge(ctx: &Context, board: &Board, task: &TaskId, commit: &CommitId) {
     after_review(ctx, board, task, Some(commit));
-    tell(ctx, delete_older(ctx, board));
+    report_failure(ctx, delete_older(ctx, board));
 }
 
 fn delete_older(ctx: &Context, board: &Board) -> Result<()> {
     let KeepMerged::Newest(keep) = ctx.project_config()?.worktrees.keep_merged else { return Ok(()) };
-    let (standing, going) = standing(ctx, board);
+    let (merged, going) = merged_with_worktree(ctx, board);
     if going {
         let _one_at_a_time = ctx.machine.lock_worktrees()?;
         finish_deletions(ctx)?;
     }
-    if standing.len() <= keep {
+    if merged.len() <= keep {
         return Ok(());
     }
-    let newest = newest_merged(ctx, &ctx.read(&Needs::Tasks(standing.clone()))?.board)?;
-    let older: Vec<TaskId> = standing.into_iter().filter(|id| !newest.contains(id)).collect();
+    let newest = newest_merged(ctx, &ctx.read(&Needs::Tasks(merged.clone()))?.board)?;
+    let older: Vec<TaskId> = merged.into_iter().filter(|id| !newest.contains(id)).collect();
     worktrees::prune(ctx, PruneOptions::default(), Some(&older)).map(|_| ())
 }
 
-fn tell(ctx: &Context, done: Result<()>) {
+fn report_failure(ctx: &Context, done: Result<()>) {
     if let Err(failure) = done {
-        ctx.narrate(format!("worktrees that are not needed any more stay for now: {}", failure.message));
+        ctx.narrate(format!("could not remove unneeded worktrees: {}", failure.message));
     }
 }

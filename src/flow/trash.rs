@@ -1,4 +1,4 @@
-//! Restores something from the trash.
+//! Restores an entry of the trash.
 
 use super::prelude::*;
 use crate::git::WorktreeError;
@@ -11,7 +11,7 @@ pub fn restore(ctx: &Context, name: &str) -> Result<PathBuf> {
     let removed =
         ctx.machine.removed()?.into_iter().find(|removed| removed.name == name).ok_or_else(|| {
             failure!(Code::UnknownRecord, "there is no `{name}` in the trash")
-                .hint("`liza trash list` shows what there is")
+                .hint("`liza trash list` lists the entries")
         })?;
     let Some(origin) = removed.origin.clone() else {
         return Err(files_are(&removed, "its original path is unknown"));
@@ -20,14 +20,14 @@ pub fn restore(ctx: &Context, name: &str) -> Result<PathBuf> {
         Kind::Worktree | Kind::Record => restore_worktree(ctx, &removed, &origin)?,
         Kind::Files if removed.path.join(TREE).symlink_metadata().is_ok() => {
             if origin.symlink_metadata().is_ok() {
-                return Err(taken(&removed, &origin));
+                return Err(origin_in_use(&removed, &origin));
             }
             if !origin.starts_with(ctx.root()) {
                 return Err(files_are(&removed, "it came from outside this repository"));
             }
             ctx.machine.take_out_of_trash(&removed, ctx.root(), &origin)?;
         }
-        Kind::Files => return Err(files_are(&removed, "nothing in it can be put back as it was")),
+        Kind::Files => return Err(files_are(&removed, "liza cannot restore its content")),
     }
     Ok(origin)
 }
@@ -35,21 +35,24 @@ pub fn restore(ctx: &Context, name: &str) -> Result<PathBuf> {
 fn restore_worktree(ctx: &Context, removed: &Removed, origin: &Path) -> Result<()> {
     match ctx.worktrees().restore(&removed.path, origin) {
         Ok(()) => Ok(()),
-        Err(WorktreeError::PathTaken { .. }) => Err(taken(removed, origin)),
+        Err(WorktreeError::PathTaken { .. }) => Err(origin_in_use(removed, origin)),
         Err(WorktreeError::NotRestorable { why }) => Err(files_are(removed, &why)),
         Err(error) => Err(error.into()),
     }
 }
 
-fn taken(removed: &Removed, origin: &Path) -> Failure {
-    stays(removed, failure!(ErrorCode::RefusedPlaceTaken, "{} is in use again", origin.display()))
+fn origin_in_use(removed: &Removed, origin: &Path) -> Failure {
+    with_trash_path(removed, failure!(ErrorCode::RefusedPlaceTaken, "{} is in use again", origin.display()))
 }
 
 fn files_are(removed: &Removed, why: &str) -> Failure {
-    stays(removed, failure!(ErrorCode::RefusedNotRestorable, "`{}` cannot be put back: {why}", removed.name))
+    with_trash_path(
+        removed,
+        failure!(ErrorCode::RefusedNotRestorable, "cannot restore `{}`: {why}", removed.name),
+    )
 }
 
-fn stays(removed: &Removed, failure: Failure) -> Failure {
+fn with_trash_path(removed: &Removed, failure: Failure) -> Failure {
     let path = removed.path.display();
     failure.hint(format!("the files are in {path}; copy what you need")).detail("path", path.to_string())
 }

@@ -2,17 +2,17 @@
 //! which a person keeps or deletes.
 //!
 //! In this order, each step harmless to repeat, the board last, so that the same command finishes after a crash anywhere:
-//!  1  no agent is at work, and PAUSE keeps it so;
-//!  2  hooks;
-//!  3  worktrees: what is uncommitted is saved under refs, then they go to the trash inside `.liza`;
-//!  4  the excludes;
-//!  5  the tokens;
-//!  6  `.liza` gets its new name, under the board's lock. Branches and refs stay.
+//!  1  refuse while an agent works, then set PAUSE;
+//!  2  remove the hooks;
+//!  3  save uncommitted work under refs, and move the worktrees to the trash inside `.liza`;
+//!  4  remove the lines in git's exclude file;
+//!  5  delete the tokens;
+//!  6  rename `.liza`, under the board's lock. Branches and refs stay.
 
 use super::init::{EXCLUDES, excluded};
 use super::prelude::*;
 use super::recover;
-use super::worktrees::{self, Place};
+use super::worktrees::{self, ListedWorktree};
 use crate::store::files;
 
 #[derive(Debug, Default, Serialize)]
@@ -51,10 +51,10 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     }
     // 1
     refuse_while_in_use(ctx, &ctx.read(&Needs::Nothing)?.board)?;
-    let (ours, theirs): (Vec<Place>, Vec<Place>) =
-        worktrees::places(ctx)?.into_iter().partition(Place::is_ours);
-    report.left = theirs.into_iter().map(|place| place.path).collect();
-    report.worktrees = ours.iter().map(|place| place.path.clone()).collect();
+    let (ours, theirs): (Vec<ListedWorktree>, Vec<ListedWorktree>) =
+        worktrees::list_without_sizes(ctx)?.into_iter().partition(ListedWorktree::is_ours);
+    report.left = theirs.into_iter().map(|worktree| worktree.path).collect();
+    report.worktrees = ours.iter().map(|worktree| worktree.path.clone()).collect();
     let aside = ctx.store.name_aside(&ctx.now);
     report.kept = Some(aside.clone());
     if dry_run {
@@ -73,9 +73,9 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     // 3
     {
         let _one_at_a_time = ctx.machine.lock_worktrees()?;
-        for place in &ours {
-            report.saved.extend(worktrees::save(ctx, place)?);
-            worktrees::remove(ctx, &place.path)?;
+        for worktree in &ours {
+            report.saved.extend(worktrees::save(ctx, worktree)?);
+            worktrees::remove(ctx, &worktree.path)?;
             crash::point("uninstall.worktree");
         }
         let home = ctx.machine.worktrees().to_owned();
@@ -131,7 +131,7 @@ fn refuse_while_in_use(ctx: &Context, board: &Board) -> Result<()> {
         return Ok(());
     }
     Err(failure!(ErrorCode::RefusedInUse, "the board is in use: {}", busy.join("; "))
-        .hint("stop them, then `liza agent retire` each, which ends its leases")
+        .hint("stop the agents, then run `liza agent retire ID` for each, which ends its leases")
         .detail("busy", busy))
 }
 

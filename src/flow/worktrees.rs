@@ -12,7 +12,7 @@ use crate::git::{Checkout, DirtyPath, Query, Repo, reviewed};
 use crate::store::lock::SideLock;
 use crate::store::trash::bytes_of;
 
-/// What a worktree is for.
+/// The purpose of a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
@@ -38,7 +38,7 @@ impl Purpose {
 
 /// One worktree, and whether it may be removed.
 #[derive(Debug, Clone, Serialize)]
-pub struct Place {
+pub struct ListedWorktree {
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
     pub purpose: Purpose,
@@ -58,7 +58,8 @@ pub struct Place {
     #[serde(skip)]
     untouched: bool,
     #[serde(skip)]
-    over: Result<String, String>,
+    /// Ok: why no agent works there any more. Err: why the worktree stays.
+    ended: Result<String, String>,
     #[serde(skip)]
     whose: Whose,
     /// It may be deleted: its work is on integration, as long as its head is this commit.
@@ -110,7 +111,7 @@ pub struct PruneOptions {
 #[derive(Debug, Default, Serialize)]
 pub struct PruneReport {
     pub pruned: Vec<Pruned>,
-    pub stay: Vec<Place>,
+    pub stay: Vec<ListedWorktree>,
 }
 
 /// Tasks of the board and of the archive, looked up once.
@@ -141,47 +142,51 @@ impl<'b> Known<'b> {
 pub use super::merged::task_of_name as task_of;
 
 /// Every worktree under `.worktrees` and of experiments, by path, with its size.
-pub fn list(ctx: &Context) -> Result<Vec<Place>> {
+pub fn list(ctx: &Context) -> Result<Vec<ListedWorktree>> {
     sized(ctx, None)
 }
 
-/// The same without computing sizes, which takes long.
-pub fn places(ctx: &Context) -> Result<Vec<Place>> {
+/// The same without sizes, which take long to compute.
+pub fn list_without_sizes(ctx: &Context) -> Result<Vec<ListedWorktree>> {
     gather(ctx, None, |_| ())
 }
 
-fn sized(ctx: &Context, only: Option<&[TaskId]>) -> Result<Vec<Place>> {
-    gather(ctx, only, |place| place.bytes = bytes_of(&place.path))
+fn sized(ctx: &Context, only: Option<&[TaskId]>) -> Result<Vec<ListedWorktree>> {
+    gather(ctx, only, |worktree| worktree.bytes = bytes_of(&worktree.path))
 }
 
 /// Examines every worktree, or those of these tasks; several at a time, because git is slow.
-fn gather(ctx: &Context, only: Option<&[TaskId]>, also: impl Fn(&mut Place) + Sync) -> Result<Vec<Place>> {
+fn gather(
+    ctx: &Context,
+    only: Option<&[TaskId]>,
+    also: impl Fn(&mut ListedWorktree) + Sync,
+) -> Result<Vec<ListedWorktree>> {
     let snapshot = ctx.read(&only.map_or(Needs::Everything, |only| Needs::Tasks(only.to_vec())))?;
     let mut known = Known::new(&snapshot.board);
     let records = checkouts::list(&ctx.repo)?;
     let kept = super::merged::newest_merged(ctx, &snapshot.board)?;
     known.kept = kept.into_iter().collect();
-    let mut places = Vec::new();
+    let mut worktrees = Vec::new();
     let named = |path: &Path| task_of(&path.file_name().unwrap_or_default().to_string_lossy());
     let is_asked_for =
         |path: &Path| only.is_none_or(|only| named(path).is_some_and(|task| only.contains(&task)));
-    for (path, purpose) in found(ctx, &records)?.into_iter().filter(|(path, _)| is_asked_for(path)) {
-        let place = look(ctx, &snapshot.board, &mut known, record_of(&records, &path), path, purpose)?;
-        let asked_for = |only: &[TaskId]| place.task.as_ref().is_some_and(|task| only.contains(task));
+    for (path, purpose) in worktree_paths(ctx, &records)?.into_iter().filter(|(path, _)| is_asked_for(path)) {
+        let worktree = look(ctx, &snapshot.board, &mut known, record_of(&records, &path), path, purpose)?;
+        let asked_for = |only: &[TaskId]| worktree.task.as_ref().is_some_and(|task| only.contains(task));
         if only.is_none_or(asked_for) {
-            places.push(place);
+            worktrees.push(worktree);
         }
     }
     let repo = &ctx.repo;
-    host::for_each(&mut places, |place| {
-        inside(repo, place, record_of(&records, &place.path), Filters::Skip);
-        also(place);
+    host::for_each(&mut worktrees, |worktree| {
+        examine_content(repo, worktree, record_of(&records, &worktree.path), Filters::Skip);
+        also(worktree);
     });
-    Ok(places)
+    Ok(worktrees)
 }
 
 /// Directories, and git's records whose directory is gone.
-fn found(ctx: &Context, records: &[Checkout]) -> Result<BTreeMap<PathBuf, Purpose>> {
+fn worktree_paths(ctx: &Context, records: &[Checkout]) -> Result<BTreeMap<PathBuf, Purpose>> {
     let home = ctx.machine.worktrees();
     let mut all = BTreeMap::new();
     let homes = [
@@ -215,10 +220,10 @@ fn look(
     record: Option<&Checkout>,
     path: PathBuf,
     purpose: Purpose,
-) -> Result<Place> {
+) -> Result<ListedWorktree> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let id = task_of(&name);
-    let mut place = Place {
+    let mut worktree = ListedWorktree {
         purpose,
         task: None,
         status: None,
@@ -231,7 +236,7 @@ fn look(
         why: String::new(),
         uncommitted: Vec::new(),
         untouched: false,
-        over: Err("liza did not make it, and it belongs to no task of this board".to_owned()),
+        ended: Err("liza did not make it, and it belongs to no task of this board".to_owned()),
         whose: Whose::Foreign,
         landed: false,
         newest: false,
@@ -249,7 +254,7 @@ fn look(
     let marked = lock.is_some_and(Worktrees::is_own_lock);
     let attempts = purpose == Purpose::Task
         && found.is_some_and(|(task, _)| is_of_attempt(task, &format!(".worktrees/{name}"), record));
-    place.whose = match lock {
+    worktree.whose = match lock {
         // Experiments need no board, and outlive it.
         _ if purpose == Purpose::Experiment => Whose::Foreign,
         _ if marked => Whose::Marked,
@@ -257,37 +262,37 @@ fn look(
         _ => Whose::Foreign,
     };
     if purpose == Purpose::Merge && marked {
-        place.over = match board.rest.intents.is_empty() {
+        worktree.ended = match board.rest.intents.is_empty() {
             true => Ok("no merge is under way".to_owned()),
             false => Err("git work is under way".to_owned()),
         };
     } else if purpose == Purpose::Gate && marked {
         let stays = "it stays for the next gates: a new one costs more than updating it";
         let runs = ctx.machine.gates_run_at(&name);
-        place.over = Err(if runs { "gates run there" } else { stays }.to_owned());
+        worktree.ended = Err(if runs { "gates run there" } else { stays }.to_owned());
     } else if purpose == Purpose::Experiment {
         let command = "liza experiment prune";
-        place.over =
+        worktree.ended =
             Err(format!("it belongs to the run {name}; `{command}` removes it when the run has ended"));
     } else if let Some((task, archived)) = found
         && (marked || attempts)
     {
-        place.status = Some(task.status);
-        place.archived = archived;
-        (place.over, place.landed) = over(ctx, board, task, archived, &place, &name, kept)?;
+        worktree.status = Some(task.status);
+        worktree.archived = archived;
+        (worktree.ended, worktree.landed) = work_ended(ctx, board, task, archived, &worktree, &name, kept)?;
         let own = format!(".worktrees/{name}");
         let attempt = task.body().attempts.iter().rfind(|attempt| attempt.worktree == own);
         place.prepared = match purpose {
             Purpose::Review => super::prepared::noted(&ctx.repo, &place.path),
             _ => attempt.map_or(Vec::new(), |attempt| attempt.not_work()),
         };
-        place.task = id;
-        place.newest = kept;
+        worktree.task = id;
+        worktree.newest = kept;
     }
     if let Some(reason) = lock.filter(|_| !marked) {
-        place.over = Err(format!("it was locked by hand: {reason}"));
+        worktree.ended = Err(format!("a person locked it: {reason}"));
     }
-    Ok(place)
+    Ok(worktree)
 }
 
 fn record_of<'r>(records: &'r [Checkout], path: &Path) -> Option<&'r Checkout> {
@@ -301,12 +306,12 @@ fn is_of_attempt(task: &Task, path: &str, record: Option<&Checkout>) -> bool {
 }
 
 /// Whether the board shows that no agent works there any more, and whether it may then be deleted.
-fn over(
+fn work_ended(
     ctx: &Context,
     board: &Board,
     task: &Task,
     archived: bool,
-    place: &Place,
+    worktree: &ListedWorktree,
     name: &str,
     kept: bool,
 ) -> Result<(Result<String, String>, bool)> {
@@ -315,7 +320,7 @@ fn over(
     if let Some(intent) = board.intent_of(id) {
         return stays(format!("a {} of {id} is under way", intent.work.verb()));
     }
-    if place.purpose == Purpose::Review {
+    if worktree.purpose == Purpose::Review {
         return Ok(match task.judged_by() {
             Some(_) if !archived => (Err(format!("{id} is under review")), false),
             _ => (Ok(format!("no review of {id} is open ({})", task.status)), true),
@@ -327,14 +332,14 @@ fn over(
     let present = task.body().attempt();
     let own = format!(".worktrees/{name}");
     if present.is_none_or(|attempt| attempt.worktree != own) {
-        return Ok((Ok(format!("a former attempt at {id}, which is over")), false));
+        return Ok((Ok(format!("a former attempt at {id}, which has ended")), false));
     }
     if !task.status.is_terminal() {
         return stays(format!("{id} is {}", task.status));
     }
     let branch = present.map(|attempt| attempt.branch.as_str()).unwrap_or_default();
     let Some(head) = ctx.query()?.head_of_branch(branch)? else {
-        return Ok((Ok(format!("{id} is {} and its branch was collected", task.status)), false));
+        return Ok((Ok(format!("{id} is {} and `liza gc` removed its branch", task.status)), false));
     };
     if task.status == Status::Merged && !kept && super::merged::has_landed(ctx, board, task, &head)? {
         return Ok((Ok(format!("{id} is merged, and its work is on integration")), true));
@@ -346,15 +351,15 @@ fn over(
 }
 
 /// Examines the worktree and decides whether it may be removed.
-fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Filters) {
-    let sound = checkouts::check_sound(repo, &place.path);
+fn examine_content(repo: &Repo, worktree: &mut ListedWorktree, record: Option<&Checkout>, filters: Filters) {
+    let sound = checkouts::check_sound(repo, &worktree.path);
     let sound_here = sound.is_ok();
-    let gone = place.path.symlink_metadata().is_err();
+    let gone = worktree.path.symlink_metadata().is_err();
     let mut fault = None;
     if sound.is_ok() {
-        let path = &place.path;
-        place.untouched = Query::open(repo).is_ok_and(|query| reviewed::is_untouched(&query, path));
-        let status = match place.untouched {
+        let path = &worktree.path;
+        worktree.untouched = Query::open(repo).is_ok_and(|query| reviewed::is_untouched(&query, path));
+        let status = match worktree.untouched {
             true => Ok(Vec::new()),
             false => content::status(path, filters),
         };
@@ -366,7 +371,7 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
                 if merging.is_some() && place.uncommitted.is_empty() {
                     place.uncommitted.push("a merge in progress".to_owned());
                 }
-                place.dirty = !place.uncommitted.is_empty();
+                worktree.dirty = !worktree.uncommitted.is_empty();
             }
             (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => fault = Some(error.to_string()),
         }
@@ -375,40 +380,41 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
     {
         fault = Some(error.to_string());
     }
-    let only_here =
-        record.and_then(|record| submodules::only_here(repo, &record.admin_dir, &place.path)).or_else(|| {
+    let only_here = record
+        .and_then(|record| submodules::only_here(repo, &record.admin_dir, &worktree.path))
+        .or_else(|| {
             // What liza prepared is known to be ignored for a reason.
-            let asks = place.whose == Whose::Likely && sound_here && !place.untouched;
-            let ignored = asks.then(|| content::ignored(&place.path));
+            let asks = worktree.whose == Whose::Likely && sound_here && !worktree.untouched;
+            let ignored = asks.then(|| content::ignored(&worktree.path));
             Some(format!("the ignored file `{}`", ignored?.ok()??))
         });
-    if let (Ok(_), Some(held)) = (&place.over, only_here) {
-        place.over = Err(format!("it holds {held}, possibly as the only copy"));
+    if let (Ok(_), Some(held)) = (&worktree.ended, only_here) {
+        worktree.ended = Err(format!("it holds {held}, possibly as the only copy"));
     }
-    (place.prunable, place.why) = match (&place.over, fault) {
+    (worktree.prunable, worktree.why) = match (&worktree.ended, fault) {
         (Err(why), _) => (false, why.clone()),
         (Ok(_), Some(fault)) => {
             (false, format!("it cannot be read: {fault}; save what you need from it yourself"))
         }
-        (Ok(why), None) if !place.dirty => (true, why.clone()),
+        (Ok(why), None) if !worktree.dirty => (true, why.clone()),
         (Ok(_), None) => {
-            let some = place.uncommitted[..place.uncommitted.len().min(5)].join(", ");
+            let some = worktree.uncommitted[..worktree.uncommitted.len().min(5)].join(", ");
             (false, format!("uncommitted work: {some} (`liza worktree prune --save` keeps it under a ref)"))
         }
     };
 }
 
-impl Place {
+impl ListedWorktree {
     /// Why it stays, as a heading.
-    pub fn stays(&self) -> &'static str {
+    pub fn stay_heading(&self) -> &'static str {
         match self.purpose {
             Purpose::Experiment => "of experiments",
             _ if !self.is_ours() => "not made by liza",
             Purpose::Gate => "for the next gates",
-            _ if self.over.is_ok() && self.dirty => "uncommitted work",
+            _ if self.ended.is_ok() && self.dirty => "uncommitted work",
             _ if self.status.is_some_and(|status| !status.is_terminal()) => "in use",
             Purpose::Task if self.newest => "newest merged",
-            Purpose::Task if self.over.is_err() => "until archived",
+            Purpose::Task if self.ended.is_err() => "until archived",
             _ => "cannot be read",
         }
     }
@@ -420,7 +426,7 @@ impl Place {
 
     /// Whether it may be removed once its uncommitted work is saved.
     pub fn prunable_with(&self, save: bool) -> bool {
-        self.prunable || (save && self.dirty && self.over.is_ok() && self.head.is_some())
+        self.prunable || (save && self.dirty && self.ended.is_ok() && self.head.is_some())
     }
 }
 
@@ -431,36 +437,36 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
         super::merged::finish_deletions(ctx)?;
     }
     let mut report = PruneReport::default();
-    for mut place in sized(ctx, only)? {
+    for mut worktree in sized(ctx, only)? {
         // For a removal, git itself must judge files that pass through a filter.
-        if place.dirty && !options.dry_run {
+        if worktree.dirty && !options.dry_run {
             let records = checkouts::list(&ctx.repo)?;
-            let record = record_of(&records, &place.path);
-            inside(&ctx.repo, &mut place, record, Filters::Run);
+            let record = record_of(&records, &worktree.path);
+            examine_content(&ctx.repo, &mut worktree, record, Filters::Run);
         }
-        if !place.prunable_with(options.save) {
-            report.stay.push(place);
+        if !worktree.prunable_with(options.save) {
+            report.stay.push(worktree);
             continue;
         }
         let mut pruned = Pruned {
-            path: place.path.clone(),
-            task: place.task.clone(),
-            bytes: place.bytes,
+            path: worktree.path.clone(),
+            task: worktree.task.clone(),
+            bytes: worktree.bytes,
             trash: None,
-            why: place.over.clone().unwrap_or_default(),
-            deleted: place.landed && !place.dirty && leads_nowhere_else(ctx, &place)?,
+            why: worktree.ended.clone().unwrap_or_default(),
+            deleted: worktree.landed && !worktree.dirty && leads_nowhere_else(ctx, &worktree)?,
             kept: Vec::new(),
         };
         if !options.dry_run {
-            pruned.kept = save(ctx, &place)?;
-            if pruned.deleted && !place.untouched {
-                pruned.kept.extend(keep_ignored(ctx, &place)?);
+            pruned.kept = save(ctx, &worktree)?;
+            if pruned.deleted && !worktree.untouched {
+                pruned.kept.extend(keep_ignored(ctx, &worktree)?);
             }
             crash::point("prune.saved");
             if pruned.deleted {
-                ctx.worktrees().delete(&place.path)?;
+                ctx.worktrees().delete(&worktree.path)?;
             } else {
-                pruned.trash = remove(ctx, &place.path)?;
+                pruned.trash = remove(ctx, &worktree.path)?;
             }
             crash::point("prune.moved");
         }
@@ -470,34 +476,34 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
 }
 
 /// Whether the worktree is at the head of its branch, which has landed; a checkout for reading has no branch.
-fn leads_nowhere_else(ctx: &Context, place: &Place) -> Result<bool> {
-    match (&place.branch, place.purpose) {
+fn leads_nowhere_else(ctx: &Context, worktree: &ListedWorktree) -> Result<bool> {
+    match (&worktree.branch, worktree.purpose) {
         (_, Purpose::Review) => Ok(true),
-        (Some(branch), _) => Ok(ctx.query()?.head_of_branch(branch)? == place.head),
+        (Some(branch), _) => Ok(ctx.query()?.head_of_branch(branch)? == worktree.head),
         (None, _) => Ok(false),
     }
 }
 
 /// Keeps ignored files of a task, before its worktree is deleted.
-fn keep_ignored(ctx: &Context, place: &Place) -> Result<Vec<String>> {
-    let (Some(task), Purpose::Task) = (&place.task, place.purpose) else { return Ok(Vec::new()) };
+fn keep_ignored(ctx: &Context, worktree: &ListedWorktree) -> Result<Vec<String>> {
+    let (Some(task), Purpose::Task) = (&worktree.task, worktree.purpose) else { return Ok(Vec::new()) };
     let snapshot = ctx.read(&Needs::task(task))?;
     let Some(known) = snapshot.board.task(task) else { return Ok(Vec::new()) };
     let scope = &known.body().scope;
-    let prepared = &place.prepared;
-    let saved = snapshot_worktree(ctx, task.as_str(), &place.path, Some(scope), prepared)?;
+    let prepared = &worktree.prepared;
+    let saved = snapshot_worktree(ctx, task.as_str(), &worktree.path, Some(scope), prepared)?;
     let Some(saved) = saved else { return Ok(Vec::new()) };
     if !saved.left_out.is_empty() {
-        let path = place.path.display();
+        let path = worktree.path.display();
         return Err(failure!(
             ErrorCode::GitUnsaved,
             "not everything in {path} could be saved: {}",
             saved.left_out
         )
-        .hint("make those files readable, or move them away yourself, then try again"));
+        .hint("make those files readable or move them away, then try again"));
     }
-    let Some(head) = &place.head else { return Ok(Vec::new()) };
-    Ok(vec![refs::keep(&ctx.repo, &wip_ref(task.as_str(), place, head), &saved.commit)?])
+    let Some(head) = &worktree.head else { return Ok(Vec::new()) };
+    Ok(vec![refs::keep(&ctx.repo, &wip_ref(task.as_str(), worktree, head), &saved.commit)?])
 }
 
 /// A clean checkout for reading, at exactly this commit. With a `log` it is prepared, and the log has the result.
@@ -573,26 +579,26 @@ pub fn remove(ctx: &Context, path: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// Keeps what only this worktree has: uncommitted files, and a head that is on no branch.
-pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>> {
+pub fn save(ctx: &Context, worktree: &ListedWorktree) -> Result<Vec<String>> {
     let mut kept = Vec::new();
-    let Some(head) = &place.head else { return Ok(kept) };
+    let Some(head) = &worktree.head else { return Ok(kept) };
     // What gates leave is no work.
-    if place.purpose == Purpose::Gate {
+    if worktree.purpose == Purpose::Gate {
         return Ok(kept);
     }
-    let name = place.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let task = place.task.as_ref().map_or(name.clone(), ToString::to_string);
-    if place.dirty
-        && let Some(saved) = snapshot_worktree(ctx, &task, &place.path, None, &place.prepared)?
+    let name = worktree.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let task = worktree.task.as_ref().map_or(name.clone(), ToString::to_string);
+    if worktree.dirty
+        && let Some(saved) = snapshot_worktree(ctx, &task, &worktree.path, None, &worktree.prepared)?
     {
         if !saved.left_out.is_empty() {
-            let (path, left) = (place.path.display(), saved.left_out);
+            let (path, left) = (worktree.path.display(), saved.left_out);
             return Err(failure!(ErrorCode::GitUnsaved, "not everything in {path} could be saved: {left}")
-                .hint("make those files readable, or move them away yourself, then try again"));
+                .hint("make those files readable or move them away, then try again"));
         }
-        kept.push(refs::keep(&ctx.repo, &wip_ref(&task, place, head), &saved.commit)?);
+        kept.push(refs::keep(&ctx.repo, &wip_ref(&task, worktree, head), &saved.commit)?);
     }
-    if place.branch.is_none() && !is_kept(ctx, head)? {
+    if worktree.branch.is_none() && !is_kept(ctx, head)? {
         let refname = format!("refs/liza/wip/{task}/head-{}", head.short());
         kept.push(refs::keep(&ctx.repo, &refname, head)?);
     }
@@ -601,9 +607,9 @@ pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>> {
 
 /// The ref that keeps the uncommitted work of a worktree. Two worktrees of one task may be at the same head: each has
 /// its own ref.
-pub fn wip_ref(task: &str, place: &Place, head: &CommitId) -> String {
-    let name = place.path.file_name().unwrap_or_default().to_string_lossy();
-    format!("refs/liza/wip/{task}/{}-{}-{}", place.purpose.as_str(), in_ref(&name), head.short())
+pub fn wip_ref(task: &str, worktree: &ListedWorktree, head: &CommitId) -> String {
+    let name = worktree.path.file_name().unwrap_or_default().to_string_lossy();
+    format!("refs/liza/wip/{task}/{}-{}-{}", worktree.purpose.as_str(), in_ref(&name), head.short())
 }
 
 /// A directory's name as a part of a ref name.

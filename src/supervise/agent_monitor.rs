@@ -9,12 +9,13 @@ use crate::flow::oversight::{self, InWorktree, OnBoard, Subject};
 use crate::host::Burden;
 use crate::policy::overseer::Ring;
 
-/// A look at all files of a worktree may cost this share of the time between two, however large the repository is.
+/// Examining a worktree's files may take 1/4 of the time between two examinations, however large the repository is.
 const FILES_SHARE: u32 = 4;
-/// Files are looked at this often although nothing of the agent has stirred: a write can be too small to be seen otherwise.
+/// After this many looks without output or processor time of the agent, its files are examined anyway: a small write may
+/// show in neither.
 const FILES_AT_LEAST: u32 = 6;
-/// How long the end of a session waits for a look that is under way.
-const FAREWELL: Duration = Duration::from_millis(300);
+/// How long the end of a session waits for an unfinished look.
+const LAST_LOOK: Duration = Duration::from_millis(300);
 
 /// Which agent to observe, and how.
 pub struct MonitorParts {
@@ -37,7 +38,7 @@ pub struct MonitorParts {
     pub tx: Sender<Wake>,
 }
 
-/// How long a session was held up by switches; shared with the thread that waits for its end.
+/// How long switches paused a session; shared with the thread that waits for its end.
 #[derive(Clone, Default)]
 pub struct Pauses {
     state: Arc<Mutex<(Duration, Option<Instant>)>>,
@@ -56,14 +57,14 @@ impl Pauses {
         }
     }
 
-    /// What they came to so far; nothing while one lasts.
+    /// The sum of the pauses so far; none during a pause.
     fn so_far(&self) -> Option<Duration> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.1.is_none().then_some(state.0)
     }
 }
 
-/// What was seen of a session so far, in the memory of its runner, where no other process can write.
+/// The observations of a session, in the memory of its runner, where no other process can write.
 pub type Observations = Arc<Mutex<Ring>>;
 
 /// Observes until it is dropped, then deletes the observations.
@@ -71,28 +72,27 @@ pub struct AgentMonitor {
     pub observations: Observations,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
-    /// True once nothing may be written any more.
+    /// True once the monitor must not write any more.
     over: Arc<Mutex<bool>>,
     forget: Box<dyn Fn()>,
 }
 
 impl AgentMonitor {
-    /// Looks for the first time after one interval: a session that
-    /// is over by then needs no judgement and costs nothing.
+    /// Looks for the first time after one interval, so a short session costs nothing.
     pub fn start(ctx: &Context, parts: MonitorParts) -> Self {
         let (stop, stopped) = channel();
         let observations = Observations::default();
         let seen = Arc::clone(&observations);
         let over = Arc::new(Mutex::new(false));
         let (agent, own) = (parts.agent.clone(), ctx.again());
-        // Of a session whose runner was killed.
+        // A runner that was killed may have left observations.
         oversight::forget(ctx, &agent);
         let forget = Box::new(move || oversight::forget(&own, &agent));
         let shared = Arc::clone(&over);
         let thread = crate::host::start_thread(move || {
             if let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(parts.every) {
                 // If the monitor cannot start, the agent works without it.
-                let _ = Probe::open(parts, seen).map(|probe| probe.look_on(&stopped, &shared));
+                let _ = Probe::open(parts, seen).map(|probe| probe.observe(&stopped, &shared));
             }
         });
         Self { observations, stop: Some(stop), thread: thread.ok(), over, forget }
@@ -102,7 +102,7 @@ impl AgentMonitor {
 impl Drop for AgentMonitor {
     fn drop(&mut self) {
         drop(self.stop.take());
-        let deadline = Instant::now() + FAREWELL;
+        let deadline = Instant::now() + LAST_LOOK;
         if let Some(thread) = self.thread.take() {
             while !thread.is_finished() && Instant::now() < deadline {
                 std::thread::sleep(Duration::from_millis(1));
@@ -114,17 +114,17 @@ impl Drop for AgentMonitor {
     }
 }
 
-/// What is known from one look to the next.
+/// The state that the monitor keeps between two looks.
 struct Probe {
     ctx: Context,
     parts: MonitorParts,
     ring: Observations,
     board: Option<(u64, Option<OnBoard>)>,
     files: InWorktree,
-    /// Output and processor time when the files were last looked at.
+    /// Output and processor time when the files were last examined.
     stirred: Option<(u64, Burden)>,
     files_seen: Option<Instant>,
-    /// When what is known of the files was seen.
+    /// When the files were last examined.
     tree_seen_at: Option<Wall>,
     files_rest_until: Instant,
     burden: Burden,
@@ -146,11 +146,11 @@ impl Probe {
         })
     }
 
-    fn look_on(mut self, stopped: &Receiver<()>, over: &Mutex<bool>) {
+    fn observe(mut self, stopped: &Receiver<()>, over: &Mutex<bool>) {
         let mut pause = Duration::ZERO;
         while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
             pause = self.parts.every;
-            // An agent that is paused is not blamed for waiting.
+            // A paused agent is not observed.
             let Some(paused) = self.parts.pauses.so_far() else { continue };
             let Some(snapshot) = self.look(paused) else { continue };
             let ring = {
@@ -168,10 +168,10 @@ impl Probe {
         }
     }
 
-    /// Nothing, while the agent has nothing to do with what it was started for.
+    /// None while the agent works on another task than the one it was started for.
     fn look(&mut self, paused: Duration) -> Option<AgentSnapshot> {
         let seen = self.board()?;
-        // Processes come and go, and what they used is added up by others a moment later.
+        // When a process ends, its parent accounts for its processor time only a moment later.
         let burden = crate::host::burden_of(self.parts.process).unwrap_or_default();
         self.burden = Burden { cpu_ms: burden.cpu_ms.max(self.burden.cpu_ms), ..burden };
         let (usage, bytes) = (self.parts.gauge.usage(), self.parts.gauge.bytes());
@@ -216,7 +216,7 @@ impl Probe {
         })
     }
 
-    /// Read again only when it has changed.
+    /// Reads the board again only if it has changed.
     fn board(&mut self) -> Option<OnBoard> {
         let revision = self.ctx.store.published_revision();
         if self.board.as_ref().is_none_or(|(known, _)| *known != revision || revision == 0) {
@@ -233,18 +233,18 @@ impl Probe {
     }
 
     fn look_at_files(&mut self, seen: &OnBoard, bytes: u64) {
-        let Some(place) = &seen.place else { return };
+        let Some(work_area) = &seen.work_area else { return };
         let now = Instant::now();
         let stirred = Some((bytes, self.burden));
         let long_ago =
             self.files_seen.is_none_or(|at| now.duration_since(at) >= self.parts.every * FILES_AT_LEAST);
-        // Where the system does not report what processes use, they may have done anything.
+        // If the system does not report processor time, the processes may have changed files.
         let blind = self.burden == Burden::default();
         if now < self.files_rest_until || !(long_ago || blind || stirred != self.stirred) {
             return;
         }
         // If the files cannot be read now, the former observation stays.
-        if let Some(files) = oversight::in_worktree(place) {
+        if let Some(files) = oversight::in_worktree(work_area) {
             self.files = files;
             self.tree_seen_at = Some(crate::host::now().wall);
         }
@@ -254,19 +254,19 @@ impl Probe {
     }
 }
 
-/// What may happen while a runner waits.
+/// Events that end the wait of a runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wake {
-    /// Something changed in `.liza`.
+    /// A file in `.liza` changed.
     Board,
     /// The command of the session with this number ended.
     Exited(u64),
     Limit(u64, String),
-    /// The session with this number was looked at.
+    /// The monitor looked at the session with this number.
     Looked(u64),
     /// The lease cannot be renewed any more.
     Lost(u64, String),
     Signal(i32),
-    /// What the run has for this runner to do next.
+    /// The next piece of work, from the run.
     Next(Option<Piece>),
 }

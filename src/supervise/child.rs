@@ -1,15 +1,15 @@
-//! Making sure that nothing of an agent's command is left when it ends.
+//! Ends all processes that an agent's command left behind.
 //!
-//! On Linux the runner is a child subreaper, so that whatever the command sets free still descends from the runner, and all
-//! of it dies with its runner: it is started through `liza __hold`, a process in between, which the kernel signals when the
-//! runner dies, and which then ends its descendants.
+//! On Linux the runner is a child subreaper: orphaned processes of the command still descend from the runner. They end with
+//! the runner, too: it starts the command through `liza __hold`, a process that the kernel signals when the runner dies, and
+//! that then kills its descendants.
 
 use rustix::process::WaitOptions;
 
 use super::prelude::*;
 use crate::host;
 
-/// This process ends when its parent does; false if the parent is gone already.
+/// Makes this process end when its parent ends; false if the parent is gone already.
 pub fn end_with_parent(parent: u32, signal: Signal) -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -23,14 +23,14 @@ pub fn end_with_parent(parent: u32, signal: Signal) -> bool {
     now == Some(parent)
 }
 
-/// Ends whatever is left of a command: its group, and all that descends from this process. To be called when nothing
-/// else was started by it.
+/// Kills the rest of a command: its process group and all descendants of this process. Call it only when this process has
+/// no other children.
 pub fn end_remains(of: &Child) -> usize {
     of.signal_group(Signal::KILL);
     end_descendants()
 }
 
-/// Ends all that descends from this process. Without a child there is none, for this process adopts what is set free.
+/// Kills all descendants of this process. It adopts orphans, so without a child it has no descendants.
 pub fn end_descendants() -> usize {
     reap();
     if !crate::host::has_children() {
@@ -42,15 +42,15 @@ pub fn end_descendants() -> usize {
     found
 }
 
-/// What has ended by itself is not to be looked for.
+/// Reaps children that have ended.
 fn reap() {
     while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
 }
 
-/// Stands between a process and the command it starts: as a child subreaper it keeps whatever the command sets free, and
-/// when that process dies, or says so by SIGUSR1, it ends all of it. Answers as the command did.
+/// Runs a command between a starter and the command's processes: as a child subreaper it adopts the command's orphans, and
+/// when the starter dies or sends SIGUSR1, it kills them all. It exits as the command did.
 ///
-/// A runner ends by itself what its agent's command left; what a gate's command left goes with the command.
+/// A runner ends what its agent's command left; the processes of a gate end with the gate's command.
 pub fn hold(
     parent: u32,
     for_gate: Option<&Path>,
@@ -68,14 +68,14 @@ pub fn hold(
     }
     adopt_orphans();
     let (tx, rx) = std::sync::mpsc::channel();
-    // These reach the whole group, the command too; it decides, and this process waits for it.
+    // These signals reach the whole process group. The command decides how to end; this process waits for it.
     let ended = tx.clone();
     super::signals::forward(|_| {})?;
     super::signals::forward_one(signal_hook::consts::SIGUSR1, move || {
         let _ = ended.send(());
     })?;
     if !end_with_parent(parent, Signal::USR1) {
-        return Err(std::io::Error::other("the process that started it is gone"));
+        return Err(std::io::Error::other("the starting process is gone"));
     }
     let mut child = Program::new(program).args(args).start()?;
     child.on_exit(move || {
@@ -83,7 +83,7 @@ pub fn hold(
     })?;
     let _ = rx.recv();
     let Some(status) = child.try_wait()? else {
-        // It is not to end by itself: its starter died or said so.
+        // The starter died or asked for the end: kill the command.
         end_descendants();
         return Ok(1);
     };
@@ -94,7 +94,7 @@ pub fn hold(
     if let Some(code) = status.code() {
         return Ok(u8::try_from(code).unwrap_or(1));
     }
-    // So that its starter sees by which signal it ended. One picture of that memory is enough.
+    // End by the same signal, so that the starter sees it; without a second core dump.
     let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
     let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);
     let signal = status.signal().unwrap_or(signal_hook::consts::SIGTERM);

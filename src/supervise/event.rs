@@ -1,4 +1,4 @@
-//! What happens while agents work, one event at a time: printed for people, or one JSON object a line for programs.
+//! Events of runs and runners: one line each for people, or one JSON object each for programs.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use crate::board::breaker::CrashClass;
 use crate::board::{TaskId, Wall};
 use crate::policy::overseer::Question;
 
-/// What a liza that was started with `--json` answers in the end.
+/// The final answer of a liza process that was started with `--json`.
 #[derive(Debug, Default, Deserialize)]
 pub struct ChildAnswer<T = serde::de::IgnoredAny> {
     pub ok: bool,
@@ -27,14 +27,14 @@ pub struct ChildError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A runner is there and waits for work.
+    /// A runner is registered and waits for work.
     Ready,
-    /// A runner has done what its run gave it, and can do more.
+    /// A runner has finished its piece of work and can take another.
     Free,
     Claimed,
-    /// A session of an agent begins.
+    /// A session of an agent starts.
     Started,
-    /// A session ended; what it left stands in `text`.
+    /// A session ended; `text` says what it left.
     Ended,
     Submitted,
     Approved,
@@ -44,23 +44,23 @@ pub enum Kind {
     Released,
     Merged,
     MergeFailed,
-    /// A limit is reached; the agent was asked to hand off.
+    /// A limit is reached; the runner asked the agent to hand off.
     Limit,
-    /// The overseer, or a person, ends the session.
+    /// The overseer or a person ends the session.
     Halted,
     Crashed,
     Paused,
     Resumed,
-    /// A cap is nearly or wholly used.
+    /// A spend cap is nearly or fully used.
     Spend,
-    /// Nothing can be begun now, but it goes on by itself.
+    /// No work can start now; the run or runner continues later without a person.
     Waiting,
     /// A person is asked about an agent, and the run waits for the answer.
     Question,
-    /// Something waits for a person who plays a role of the team.
+    /// A task waits for a person who has a role in the team.
     ReviewWanted,
     Aborted,
-    /// A runner ends, and why.
+    /// A runner ends; `text` has the reason.
     Stopped,
     /// A change of the board by another process.
     Board,
@@ -68,19 +68,19 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its name for people: that of JSON, in words.
+    /// The name for people: the JSON name with spaces.
     pub fn word(self) -> String {
         let name = serde_json::to_value(self).unwrap_or_default();
         name.as_str().unwrap_or_default().replace('_', " ")
     }
 }
 
-/// How an event is meant.
+/// How an event is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mood {
     Good,
     Bad,
-    /// A person is waited for, or time.
+    /// The run waits for a person or for time to pass.
     Waits,
     Works,
 }
@@ -112,7 +112,7 @@ impl Kind {
     }
 }
 
-/// What kind of failure it was, of which agent command, and when that is worth trying again.
+/// The class of a failure, its provider, and when to try again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailureNote {
     pub class: CrashClass,
@@ -130,13 +130,13 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     pub text: String,
-    /// What a session used, as far as is known.
+    /// Tokens and cost of a session, as far as known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<crate::provider::Usage>,
     /// Why an agent's command failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureNote>,
-    /// What a person is asked.
+    /// The question to a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
 }
@@ -159,7 +159,7 @@ impl Event {
         Self::new(Kind::Notice, text)
     }
 
-    /// A person is asked this.
+    /// The event for a question to a person.
     pub fn asking(question: &Question) -> Self {
         let event = Self::new(Kind::Question, format!("waits for an answer: {}", question.text()));
         let event = event.agent(&question.agent).about(question.task.as_ref());

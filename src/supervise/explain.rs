@@ -1,4 +1,4 @@
-//! What would be started, without starting or claiming anything.
+//! Shows the command that a runner would start, without starting or claiming anything.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::board::Actor;
 use crate::flow::spend::holding;
 use crate::flow::{agents, claim};
 
-/// What a runner sets for its agent.
+/// Variables that a runner sets for its agent.
 const OWN_VARIABLES: [&str; 9] = [
     "LIZA_AGENT_ID",
     "LIZA_AGENT_TOKEN_FILE",
@@ -31,7 +31,7 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
     let role = &options.role;
     let chosen = choose(&config, role, options.provider.as_deref())?;
     let installed = crate::host::program(chosen.entry.program());
-    let Foreseen { agent, assignment: found, place } = what_next(ctx, options)?;
+    let Foreseen { agent, assignment: found, worktree } = what_next(ctx, options)?;
     let briefed =
         |assignment| brief(ctx, &BriefRequest { role, agent: &agent, assignment, remarks: &[], again: &[] });
     let (prompt_text, sizes, missing) = match found.as_ref().map(briefed).transpose()? {
@@ -46,8 +46,8 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
         prompt: prompt_text.clone(),
         prompt_file: run_dir.join("PROMPT.md"),
         common_dir: ctx.repo.common_dir.clone(),
-        git_dir: git_dir_of(ctx, &place),
-        worktree: place.clone(),
+        git_dir: git_dir_of(ctx, &worktree),
+        worktree: worktree.clone(),
         board_dir: ctx.store.address().to_owned(),
         run_dir,
         model: role_config.and_then(|role| role.model.clone()),
@@ -67,21 +67,21 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
     let work = found.as_ref().map(work_words);
     let data = json!({
         "role": role, "agent": agent, "provider": chosen.name, "program": start.program, "args": start.args,
-        "installed": installed, "cwd": place, "stdin": start.stdin.is_some(), "environment": names,
+        "installed": installed, "cwd": worktree, "stdin": start.stdin.is_some(), "environment": names,
         "limits": { "wall_seconds": limits.wall_seconds, "turns": limits.turns, "tokens": limits.tokens },
         "worktrees": config.worktrees, "work": work, "prompt_bytes": prompt_text.len(), "missing": missing,
         "prompt_parts": sizes.iter().map(|(name, bytes)| json!({ "part": name, "bytes": bytes })).collect::<Vec<_>>(),
         "prompt": prompt_text,
     });
-    let found = if installed.is_some() { "" } else { " (its command is not found on this machine)" };
+    let found = if installed.is_some() { "" } else { " (its command is not installed)" };
     let mut text = format!("{role}, played by {}{found}\n", chosen.name);
-    // The prompt itself stands below.
+    // The prompt follows below.
     let is_prompt = |word: &&String| !prompt_text.is_empty() && word.contains(prompt_text.trim());
     let shown = |word: &String| if is_prompt(&word) { "PROMPT".to_owned() } else { word.clone() };
     let words = std::iter::once(&start.program).chain(&start.args).map(shown);
     text.push_str(&format!("command: {}\n", words.collect::<Vec<_>>().join(" ")));
     text.push_str(&format!("agent: {agent}\n"));
-    text.push_str(&format!("in: {}\n", place.display()));
+    text.push_str(&format!("in: {}\n", worktree.display()));
     text.push_str(&format!("environment: {}\n", names.join(" ")));
     let figure = |limit: Option<u64>| limit.map_or("none".to_owned(), |limit| limit.to_string());
     let [wall, turns, tokens] = [limits.wall_seconds, limits.turns, limits.tokens].map(figure);
@@ -91,12 +91,12 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
         let most = config.worktrees.setup_timeout;
         let run = config.worktrees.setup.iter().map(|command| format!("run `{command}` (at most {most} s)"));
         let steps: Vec<String> = copied.chain(run).collect();
-        text.push_str(&format!("its worktree is prepared: {}\n", steps.join("; ")));
+        text.push_str(&format!("worktree setup: {}\n", steps.join("; ")));
     }
-    let next = work.as_deref().unwrap_or("there is nothing to do for it now");
+    let next = work.as_deref().unwrap_or("no work for this agent now");
     text.push_str(&format!("next: {next}\n"));
     if !missing.is_empty() {
-        text.push_str(&format!("it would not be started; missing: {}\n", missing.join("; ")));
+        text.push_str(&format!("the agent would not be started; missing: {}\n", missing.join("; ")));
     }
     if !sizes.is_empty() {
         text.push_str(&format!("prompt: {} bytes\n", prompt_text.len()));
@@ -119,14 +119,14 @@ fn work_words(assignment: &Assignment) -> String {
     }
 }
 
-/// Who would be started, on what, and where.
+/// The agent that would be started, its work and its worktree.
 struct Foreseen {
     agent: AgentId,
     assignment: Option<Assignment>,
-    place: PathBuf,
+    worktree: PathBuf,
 }
 
-/// What an agent of this role would be given now: asked as that agent, on the board as it will be when it is registered.
+/// The next work for an agent of this role, computed on a copy of the board where the agent is registered.
 fn what_next(ctx: &Context, options: &Options) -> Result<Foreseen, Failure> {
     let (role, only) = (&options.role, options.task.as_ref());
     let written = ctx.project_config()?.spend;
@@ -140,15 +140,15 @@ fn what_next(ctx: &Context, options: &Options) -> Result<Foreseen, Failure> {
         only.is_none_or(|only| only == &task.id) && caps.reached(&board, Some(task), Some(&agent)).is_none()
     };
     let worktrees = ctx.machine.worktrees();
-    let (assignment, place) = if *role == Role::planner() {
+    let (assignment, worktree) = if *role == Role::planner() {
         let wakes = wakes(&board, ctx.now.wall);
         let work = (!wakes.is_empty()).then_some(Assignment::Plan { wakes });
         (work, worktrees.join(format!(".plan/{agent}")))
     } else if role.judges() {
         let task = best_review(&board, &call, role, wanted).map(|task| task.id.clone());
         let name = task.as_ref().map_or("TASK", TaskId::as_str);
-        let place = worktrees.join(format!(".review/{name}"));
-        (task.map(|task| Assignment::Review { task }), place)
+        let worktree = worktrees.join(format!(".review/{name}"));
+        (task.map(|task| Assignment::Review { task }), worktree)
     } else {
         let task = best_claim(&board, &call, |task| &task.role == role && wanted(task));
         match task.map(|task| task.id.clone()) {
@@ -160,14 +160,14 @@ fn what_next(ctx: &Context, options: &Options) -> Result<Foreseen, Failure> {
             None => (None, worktrees.join("TASK")),
         }
     };
-    Ok(Foreseen { agent, assignment, place })
+    Ok(Foreseen { agent, assignment, worktree })
 }
 
-/// Where git will keep what belongs to this worktree, if it is not there yet.
-fn git_dir_of(ctx: &Context, place: &Path) -> PathBuf {
-    if place.join(".git").exists() {
-        return leftovers::git_dir(ctx, place);
+/// Git's directory for this worktree, also if the worktree does not exist yet.
+fn git_dir_of(ctx: &Context, worktree: &Path) -> PathBuf {
+    if worktree.join(".git").exists() {
+        return leftovers::git_dir(ctx, worktree);
     }
-    let name = place.file_name().unwrap_or_default();
+    let name = worktree.file_name().unwrap_or_default();
     ctx.repo.common_dir.join("worktrees").join(name)
 }

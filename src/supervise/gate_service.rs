@@ -4,10 +4,10 @@ use super::prelude::*;
 use crate::flow::gates::by_runner;
 use crate::store::Machine;
 
-/// How often the runner looks for a request: a directory that is hardly ever there.
+/// How often the runner looks for the directory of a request.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// Stops when dropped. A gate that still runs then is ended with everything else the runner has started.
+/// Stops when dropped. The runner then also ends a gate that still runs.
 pub struct GateService {
     stop: Option<Sender<()>>,
     machine: Machine,
@@ -22,7 +22,7 @@ impl GateService {
         by_runner::forget(&machine, agent);
         let service = Self { stop: Some(stop), machine: machine.clone(), agent: agent.clone() };
         let agent = agent.clone();
-        // Without it the agent's command says that the runner does not answer.
+        // Without the thread, the agent's command reports that the runner does not answer.
         let _ = crate::host::start_thread(move || {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
                 by_runner::serve(&machine, &agent, |task, gate| {

@@ -1,4 +1,4 @@
-//! What a session has used, and how much of that is on the board. The runner records usage while the session goes on, so
+//! The usage of a session, and how much of it is on the board. The runner records usage while the session goes on, so
 //! that little is lost if the runner dies; at the end it records only the rest.
 
 use super::output::{Gauge, in_unit_of};
@@ -10,7 +10,7 @@ use crate::board::spent::Spent;
 pub struct Ledger {
     task: Option<TaskId>,
     kind: SessionKind,
-    /// Of the task, as it stood when the session began.
+    /// The round of the task when the session started.
     round: Option<u32>,
     booked: Arc<Mutex<Spent>>,
 }
@@ -44,7 +44,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What others have used of the caps, and this session's agent before it. Nothing is booked while the board is read.
+    /// The caps as used by other sessions and earlier sessions of this agent. No usage is booked while the board is read.
     pub fn without_this_session<E>(
         &self,
         read: impl FnOnce() -> Result<Vec<CapUse>, E>,
@@ -68,7 +68,7 @@ fn spent(used: &Usage, took: Duration) -> Spent {
         output_tokens: used.output_tokens,
         cached_tokens: used.cached_tokens,
         cost_usd: cost.unwrap_or(0.0),
-        // Half a second and more is one.
+        // Rounded to whole seconds.
         seconds: (took + Duration::from_millis(500)).as_secs(),
     }
 }
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!((sum.sessions, sum.turns, sum.input_tokens, sum.seconds), (1, 1, 40, 12));
         assert!((sum.cost_usd - 0.75).abs() < 1e-9, "{sum:?}");
         assert!(!ledger.has_more(&usage(40, 0.75)) && ledger.has_more(&usage(41, 0.75)));
-        // What could not be recorded is recorded the next time.
+        // Usage that could not be recorded is recorded the next time.
         let failed = ledger.book(&usage(50, 0.75), Duration::from_secs(12), |_| {
             Err(Failure::new(crate::flow::ErrorCode::IoDiskFull, "the disk is full"))
         });

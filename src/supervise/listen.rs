@@ -1,11 +1,11 @@
-//! What wakes a loop from outside: signals, and changes of the board.
+//! Turns signals and changes of the board into messages to a loop.
 
 use super::prelude::*;
 use super::signals;
 use crate::store::Store;
 use crate::watch::DirectoryWatch;
 
-/// Sends each of them, until what is returned is dropped (signals go on).
+/// Sends a message for each signal, and for each change until the returned value is dropped.
 pub fn listen<W: Send + 'static>(
     dir: &Path,
     tx: &Sender<W>,
@@ -16,15 +16,15 @@ pub fn listen<W: Send + 'static>(
     signals::forward(move |number| {
         let _ = signals_to.send(signal(number));
     })
-    .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("signals cannot be caught: {error}")))?;
+    .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("cannot handle signals: {error}")))?;
     DirectoryWatch::notify_to(dir, Store::is_news, move || {
         let _ = changes_to.send(change());
     })
-    .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("the board cannot be watched: {error}")))
+    .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("cannot watch the board: {error}")))
 }
 
-/// Said where changes can only be looked for.
+/// The notice for file systems without change notification.
 pub fn polling(watch: &Notification) -> Option<Event> {
     let why = watch.is_polling()?;
-    Some(Event::notice(format!("changes of the board are looked for from time to time: {why}")))
+    Some(Event::notice(format!("liza checks the board for changes at intervals: {why}")))
 }

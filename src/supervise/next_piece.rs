@@ -1,5 +1,5 @@
-//! A runner that a run has started asks it for the next piece of work when one is done. The run answers with a line on the
-//! runner's standard input; an end of that means that there is none, and the runner leaves.
+//! A runner that a run has started asks the run for the next piece of work. The run answers with a line on the runner's
+//! standard input; end of input means that there is no more work, and the runner exits.
 
 use std::io::BufRead;
 
@@ -9,14 +9,14 @@ use super::agent_monitor::Wake;
 use super::prelude::*;
 use super::runner::{Left, Runner};
 
-/// What a runner is to work on next.
+/// The next piece of work for a runner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
     pub task: Option<TaskId>,
 }
 
-/// Reads one answer of the run. Another line than one of [`Piece`] is none.
-fn hear(tx: Sender<Wake>) {
+/// Reads one answer of the run; a line that is no [`Piece`] counts as none.
+fn read_answer(tx: Sender<Wake>) {
     let none = tx.clone();
     let reading = crate::host::start_thread(move || {
         let mut line = String::new();
@@ -30,14 +30,14 @@ fn hear(tx: Sender<Wake>) {
 }
 
 impl Runner {
-    /// Waits for the next piece of work, where there may be one; otherwise says why it leaves.
+    /// Waits for the next piece of work, if a run can give one; otherwise returns why the runner ends.
     pub(super) fn next_piece(&mut self) -> Option<Left> {
-        // A planner is woken for occasions of its own, and an agent that crashed starts with a new runner.
+        // A planner is started for named occasions, and a crashed agent gets a new runner.
         if self.options.parent.is_none() || self.role == Role::planner() || self.crashes.any() {
             return Some(Left::Done);
         }
-        hear(self.tx.clone());
-        self.tell(Event::new(Kind::Free, ""));
+        read_answer(self.tx.clone());
+        self.emit(Event::new(Kind::Free, ""));
         loop {
             match self.rx.recv() {
                 Ok(Wake::Next(Some(piece))) => {
@@ -48,7 +48,7 @@ impl Runner {
                 Ok(Wake::Next(None)) => return Some(Left::Done),
                 Ok(Wake::Signal(signal)) => return Some(Left::Signal(signal)),
                 Err(_) => return Some(Left::Signal(signal_hook::consts::SIGTERM)),
-                // The run looks at the board.
+                // The run reads the board itself.
                 Ok(_) => {}
             }
         }

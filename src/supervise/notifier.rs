@@ -8,9 +8,9 @@ use super::prelude::*;
 use crate::flow::shell;
 use crate::text::shown_line;
 
-/// A message is sent within this, or not at all.
+/// The time limit of one command.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// A command that hung is left alone for so long: every alert would hang as long, and they are in the log anyway.
+/// After a timeout the command does not run for this long: it would hang for every alert, and alerts are in the log anyway.
 const REST: Duration = Duration::from_secs(60);
 /// Alerts that wait for their turn; more than a person reads.
 const QUEUE: usize = 200;
@@ -31,7 +31,7 @@ impl Notifier {
         let (jobs, queue) = sync_channel::<Job>(QUEUE);
         let (end, ended) = channel();
         let root: PathBuf = root.to_owned();
-        // Without a thread the queue is closed, and `tell` says so.
+        // Without a thread the queue is closed, and `notify` fails.
         let _ = crate::host::start_thread(move || {
             work(&queue, &root, &trouble);
             let _ = end.send(());
@@ -40,7 +40,7 @@ impl Notifier {
     }
 
     /// Queues the command for this alert.
-    pub fn tell(&self, command: &str, timed: &TimedAlert) -> Result<(), String> {
+    pub fn notify(&self, command: &str, timed: &TimedAlert) -> Result<(), String> {
         let Some(jobs) = &self.jobs else { return Ok(()) };
         let job = Job { command: command.to_owned(), environment: environment(timed) };
         match jobs.try_send(job) {
@@ -55,14 +55,14 @@ impl Notifier {
         }
     }
 
-    /// Waits until every alert had its turn, or until the time is over.
+    /// Waits until all queued commands have run, at most for `patience`.
     pub fn finish(&mut self, patience: Duration) {
         self.jobs = None;
         let _ = self.ended.recv_timeout(patience);
     }
 }
 
-/// The alert as data: nothing of it is part of the command line, and nothing in it can act on a terminal.
+/// The alert as environment variables: none of its text is part of the command line, and control characters are removed.
 fn environment(timed: &TimedAlert) -> Vec<(&'static str, String)> {
     let alert = &timed.alert;
     [
@@ -79,19 +79,19 @@ fn environment(timed: &TimedAlert) -> Vec<(&'static str, String)> {
 }
 
 fn work(queue: &Receiver<Job>, root: &Path, trouble: &dyn Fn(String)) {
-    let mut said = false;
+    let mut reported = false;
     let mut resting: Option<Instant> = None;
     for job in queue {
         if resting.is_some_and(|until| Instant::now() < until) {
             continue;
         }
-        let (ran, output) = shell::tell(&job.command, root, &job.environment, TIMEOUT);
+        let (ran, output) = shell::run_command(&job.command, root, &job.environment, TIMEOUT);
         if ran.interrupted {
             return;
         }
         let why = match (&ran.problem, ran.exit) {
             (None, Some(0)) => {
-                said = false;
+                reported = false;
                 continue;
             }
             (Some(problem), _) => problem.clone(),
@@ -100,8 +100,8 @@ fn work(queue: &Receiver<Job>, root: &Path, trouble: &dyn Fn(String)) {
         if ran.exit.is_none() {
             resting = Some(Instant::now() + REST);
         }
-        if !said {
-            said = true;
+        if !reported {
+            reported = true;
             let output = if output.is_empty() { String::new() } else { format!(" ({output})") };
             trouble(format!(
                 "the command `watch.notify` of liza.yaml failed: {why}{output}; alerts are still in .liza/alerts.log"
@@ -110,7 +110,7 @@ fn work(queue: &Receiver<Job>, root: &Path, trouble: &dyn Fn(String)) {
     }
 }
 
-/// An alert, and when liza reported it.
+/// An alert and the time of its report.
 #[derive(Debug, Clone, Serialize)]
 pub struct TimedAlert {
     pub time: Wall,

@@ -1,4 +1,4 @@
-//! What an agent prints: kept in files of bounded size, read for what it used, never held in memory.
+//! An agent's output: written to files of bounded size and read for its usage, never held in memory.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -10,10 +10,10 @@ use crate::board::caps::Unit;
 use crate::policy::prices::{Prices, price_of};
 use crate::store::lock::open_no_follow;
 
-/// The beginning of an output is kept up to this size, and of the rest at least as much of the end.
+/// The log keeps this much of the start of an output, and at least as much of its end.
 const KEPT: u64 = 16 * 1024 * 1024;
 
-/// A file that keeps the beginning; what comes later goes to a second and a third one in turn, so that the end is kept.
+/// Writes the start of an output to one file, and the rest to two more files in turn, so that the end is kept.
 struct BoundedLog {
     path: PathBuf,
     file: File,
@@ -41,21 +41,21 @@ impl BoundedLog {
     }
 }
 
-/// What an agent prints may be anything, so the file is as private as the board.
+/// The output may contain secrets, so the file is as private as the board.
 fn open(path: &Path) -> std::io::Result<File> {
     open_no_follow(path, OpenOptions::new().write(true).create(true).truncate(true).mode(0o600))
 }
 
-/// What the session has used so far; shared with the threads that read its output.
+/// The usage of a session so far; shared with the threads that read its output.
 #[derive(Clone)]
 pub struct Gauge {
     meter: Arc<Mutex<Meter>>,
-    /// Printed so far, on both streams.
+    /// Bytes printed so far, on both streams.
     bytes: Arc<AtomicU64>,
     tariff: Arc<Tariff>,
 }
 
-/// What tokens of a session cost, where its provider does not say.
+/// The price of a session's tokens, for a provider that does not report cost.
 #[derive(Debug, Default)]
 pub struct Tariff {
     pub prices: Prices,
@@ -106,14 +106,14 @@ impl Gauge {
     }
 }
 
-/// How the words for a cap begin that is used up: other than a limit, it is no matter of one session.
+/// First words of the message for a used-up cap; unlike a limit, a cap applies to several sessions.
 pub const CAP_MARK: &str = "spend cap reached: ";
 
-/// What a session may use: the limits of its role, and what is left of the caps.
+/// The bounds of a session: the limits of its role, and the rest of the caps.
 #[derive(Clone, Default)]
 pub struct Bounds {
     pub limits: Limits,
-    /// With what was used before this session; others use of the same meanwhile.
+    /// Caps with the usage before this session; other sessions use the same caps meanwhile.
     caps: Arc<Mutex<Vec<CapUse>>>,
 }
 
@@ -126,7 +126,7 @@ impl Bounds {
         !self.caps.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// What others have used has changed.
+    /// Updates the usage of other sessions.
     pub fn set_caps(&self, caps: Vec<CapUse>) {
         *self.caps.lock().unwrap_or_else(PoisonError::into_inner) = caps;
     }
@@ -151,7 +151,7 @@ impl Bounds {
     }
 }
 
-/// What was used, as this cap counts it.
+/// The usage in the unit of this cap.
 pub fn in_unit_of(cap: &CapUse, tokens: u64, usd: f64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "no session uses 2^53 tokens")]
     match cap.unit {
@@ -160,12 +160,12 @@ pub fn in_unit_of(cap: &CapUse, tokens: u64, usd: f64) -> f64 {
     }
 }
 
-/// Says which cap is used up.
+/// The message for a used-up cap.
 pub fn cap_words(reached: &CapUse) -> String {
     format!("{CAP_MARK}{}", reached.describe())
 }
 
-/// Reads until the end: to the file, and to the gauge if this is the stream that tells.
+/// Copies a stream to its file, and to the gauge if usage is reported on this stream.
 pub fn pump(
     mut from: impl Read,
     path: &Path,
@@ -185,7 +185,7 @@ pub fn pump(
             Ok(count) => count,
         };
         counter.fetch_add(count as u64, Ordering::Relaxed);
-        // What is read from the output ends in events and reports, so it is read without the secrets too.
+        // Usage and messages go into events and reports, so secrets are removed from them too.
         let safe = redactor.feed(&buffer[..count]);
         if let Some((gauge, bounds)) = &gauge {
             let usage = gauge.feed(&safe);
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flood_keeps_its_beginning_and_its_end() {
+    fn long_output_keeps_its_start_and_end() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("out.log");
         let mut log = BoundedLog::create(&path).expect("a log");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_named() {
+    fn reached_limit_is_named() {
         let limits = Limits { wall_seconds: None, turns: Some(5), tokens: Some(100) };
         let bounds = Bounds::new(limits, Vec::new());
         assert_eq!(bounds.reached(&Usage::default()), None);

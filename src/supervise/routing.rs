@@ -1,30 +1,30 @@
-//! Where a goal goes: one session of the planner's command estimates it, and answers with exactly one JSON value (`route/1`).
+//! Routes a goal: one session of the planner's command estimates it and answers with exactly one JSON value (`route/1`).
 
 use super::prelude::*;
 use super::runner::{check_program, choose};
 use crate::board::route::Estimate;
 use crate::flow::interruption::{self, Interruption};
-use crate::flow::one_call::{OneCall, Said};
+use crate::flow::one_call::{CallResult, OneCall};
 use crate::provider::secrets;
 use crate::text::{clipped, fence, shown_line};
 use crate::wire::route::{ROUTE_SCHEMA, read_route};
 
-/// Longer than this, an estimate costs more than it saves.
+/// The time limit of the estimate; a longer one costs more than it saves.
 const MOST_SECONDS: u64 = 120;
 
-/// What came of asking.
+/// The outcome of the estimate.
 pub enum Estimated {
     Known(Estimate),
-    /// There is none, and this is why.
+    /// No estimate; the text has the reason.
     Unknown(String),
     Interrupted,
 }
 
-/// Asks the planner's command once. Whatever goes wrong, there is no estimate, and work goes on without it.
+/// Asks the planner's command once. After any failure the work goes on without an estimate.
 pub fn estimate(ctx: &Context, provider: Option<&str>, what: &str) -> Estimated {
     match ask(ctx, provider, what) {
         Ok(estimated) => estimated,
-        Err(failure) => Estimated::Unknown(format!("no estimate could be had: {}", failure.message)),
+        Err(failure) => Estimated::Unknown(format!("could not get an estimate: {}", failure.message)),
     }
 }
 
@@ -38,7 +38,7 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     check_program(&chosen)?;
     let board = ctx.read(&Needs::Nothing)?.board;
     let reader = AgentId::new("route").map_err(|why| Failure::usage(why.to_string()))?;
-    let place = leftovers::plan_checkout(ctx, &board, &reader)?;
+    let checkout = leftovers::plan_checkout(ctx, &board, &reader)?;
     let dir = ctx.machine.runs_of_agent(&reader);
     crate::store::files::make_private_dirs(&dir)?;
     let stem = (1..).map(|number| format!("route-{number}"));
@@ -53,9 +53,9 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     let job = Job {
         prompt,
         prompt_file: prompt_file.clone(),
-        worktree: place.clone(),
+        worktree: checkout.clone(),
         common_dir: ctx.repo.common_dir.clone(),
-        git_dir: leftovers::git_dir(ctx, &place),
+        git_dir: leftovers::git_dir(ctx, &checkout),
         board_dir: ctx.store.address().to_owned(),
         run_dir: dir.clone(),
         model: role_config.and_then(|role| role.model.clone()),
@@ -73,7 +73,7 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     for (name, value) in &started.env {
         set(name, value.into());
     }
-    // It may look at the board with the same liza, and change nothing.
+    // The session may read the board with the same liza program, but not change it.
     if let Some(dir) = this_program().parent() {
         let paths = std::env::var_os("PATH").unwrap_or_default();
         let all = std::iter::once(dir.to_owned()).chain(std::env::split_paths(&paths));
@@ -90,25 +90,25 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     let ears = Interruption::listen();
     let call = OneCall {
         home: ctx.machine.home(),
-        dir: &place,
+        dir: &checkout,
         started: &started,
         entry: &chosen.entry,
         env,
         secrets: &hidden,
         wall_seconds,
-        must_end: &|| interruption::signal().map(|_| "a signal came"),
+        must_end: &|| interruption::signal().map(|_| "interrupted by a signal"),
     };
-    let said = call.make();
+    let answer = call.make();
     drop(ears);
-    let Said { text, usage, took, why, stopped, .. } = match said {
-        Ok(said) => said,
+    let CallResult { text, usage, took, why, stopped, .. } = match answer {
+        Ok(answer) => answer,
         Err(why) => return Ok(Estimated::Unknown(why)),
     };
     crate::store::files::replace(&dir.join(format!("{stem}.answer.txt")), text.as_bytes())?;
     let ledger = super::ledger::Ledger::new(None, SessionKind::Plan, None);
     let booked = ledger.book(&usage, took, |record| Ok(ctx.commit_as_liza(record).map(|_| ())?));
     if let Err(failure) = booked {
-        ctx.narrate(format!("what the estimate cost is not on the board: {}", failure.message));
+        ctx.narrate(format!("could not record the cost of the estimate: {}", failure.message));
     }
     if stopped.is_some() {
         return Ok(Estimated::Interrupted);
@@ -119,9 +119,12 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     Ok(match read_route(&text) {
         Ok(estimate) => Estimated::Known(estimate),
         Err(why) => {
-            let said = clipped(text.trim(), 120);
-            let said = shown_line(&said);
-            Estimated::Unknown(format!("{} did not answer with {ROUTE_SCHEMA}: {why} ({said})", chosen.name))
+            let answer = clipped(text.trim(), 120);
+            let answer = shown_line(&answer);
+            Estimated::Unknown(format!(
+                "{} did not answer with {ROUTE_SCHEMA}: {why} ({answer})",
+                chosen.name
+            ))
         }
     })
 }

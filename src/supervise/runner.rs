@@ -1,4 +1,4 @@
-//! The runner of one agent: register, wait for work, claim, start the agent, judge what it left, and again.
+//! The runner of one agent: register, wait for work, claim, start the agent, judge its result, repeat.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::child;
 use super::event::Sink;
 use super::listen::{listen, polling};
 use super::prelude::*;
-use super::session::{Files, reason, stopping};
+use super::session::{Files, reason, switch_for};
 use crate::board::grants::Operation;
 use crate::board::rules::{Claimed, RetireAgent};
 use crate::flow::{agents, claim, merge, review};
@@ -17,7 +17,7 @@ use crate::policy::team::HUMAN;
 use crate::policy::wake::Wake as Reason;
 use crate::provider::{Catalog, Tokens};
 
-/// How long a merge that the gates of integration itself stopped is not tried again onto the same head.
+/// Pause before a merge is tried again on the same integration head, after gates failed on integration itself.
 const GATES_REST: Duration = Duration::from_secs(600);
 
 #[derive(Debug)]
@@ -25,32 +25,32 @@ pub struct Options {
     pub role: Role,
     pub id: Option<AgentId>,
     pub provider: Option<String>,
-    /// Leave after one piece of work, or when there is none.
+    /// End after one piece of work, or if there is none.
     pub once: bool,
     /// Only this task.
     pub task: Option<TaskId>,
     /// Wake a planner for these occasions only.
     pub woken: Vec<String>,
-    /// The `liza run` it belongs to: it ends with that.
+    /// The process of the `liza run` that started this runner; the runner ends with it.
     pub parent: Option<u32>,
 }
 
-/// Why a runner left.
+/// Why a runner ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Left {
-    /// One piece of work is done, as was asked.
+    /// One piece of work is done (`--once`).
     Done,
     NothingToDo,
     Aborted(String),
     Signal(i32),
-    /// The agent cannot be kept running.
+    /// The agent's command keeps failing.
     GaveUp(String),
 }
 
-/// What there is to do.
+/// Work that the runner found.
 pub(super) enum Found {
     Work(Assignment, PathBuf),
-    /// Something is approved.
+    /// A task is approved and can be merged.
     Merge,
 }
 
@@ -59,70 +59,70 @@ pub struct Runner {
     pub(super) caller: Caller,
     pub(super) agent: AgentId,
     pub(super) role: Role,
-    /// The name of the agent command, and what is known of it.
+    /// The provider's name and its entry.
     pub(super) provider: String,
     pub(super) entry: ProviderEntry,
-    /// It is the one that the role falls back to, for a slice.
+    /// Whether this is the role's fallback provider, used for one slice.
     pub(super) on_fallback: bool,
     pub(super) config: ProjectConfig,
     pub(super) limits: Limits,
     pub(super) token: String,
     pub(super) crashes: Crashes,
-    /// How often in a row its service could not be had for the moment.
+    /// How many times in a row the provider's service was unavailable.
     pub(super) waits: u32,
     pub(super) sessions: u64,
-    /// How often a review was cut off by a limit.
+    /// How often a limit ended a review.
     pub(super) cut_reviews: HashMap<TaskId, usize>,
-    /// The provider's own session to go on with.
+    /// The provider's session to resume.
     pub(super) resume: Option<String>,
-    /// What the provider said of its threads so far: a resumed session tells that again.
+    /// Usage that the provider reported for its threads so far: a resumed session reports it again.
     pub(super) threads: HashMap<String, Tokens>,
-    /// Where its last session left what it printed.
+    /// The output files of its last session.
     pub(super) last_files: Option<Files>,
     pub(super) began: Instant,
     pub(super) tx: Sender<Wake>,
     pub(super) rx: Receiver<Wake>,
     sink: Sink,
     pub(super) options: Options,
-    /// What failed a moment ago is not tried again before this.
+    /// Work that failed, and when to try it again.
     not_before: HashMap<String, Instant>,
-    /// What the planner was woken for already, so that it is not woken for the same again and again.
+    /// Occasions that the planner was started for already, so that it starts only once for each.
     planned_for: BTreeSet<String>,
-    /// Said already.
-    last_said: String,
-    /// A switch holds it up, and that was said.
+    /// Notices that were reported already.
+    last_reported: String,
+    /// A switch pauses the runner, and the runner has reported that.
     paused: bool,
     caps: KnownCaps,
-    /// Tells of changes while it is kept.
+    /// Sends changes of the board until it is dropped.
     watch: Notification,
-    /// Kept while this runner lives, so that there is one for each agent.
+    /// The lock of the agent id, so that each agent has one runner.
     _one_of_it: SideLock,
 }
 
 /// How a piece of work ended for the runner.
 pub(super) enum After {
-    /// There may be more.
+    /// The runner looks for more work.
     GoOn,
     Leave(Left),
 }
 
-/// The command that plays a role, and what is known of it.
+/// The provider of a role, and its entry.
 pub struct Chosen {
     pub name: String,
     pub entry: ProviderEntry,
 }
 
 /// The provider for an agent of this role.
-pub fn choose(config: &ProjectConfig, role: &Role, asked: Option<&str>) -> Result<Chosen, Failure> {
-    let name = asked.or_else(|| Registry::new(config).provider(role).map(|(name, _)| name));
+pub fn choose(config: &ProjectConfig, role: &Role, requested: Option<&str>) -> Result<Chosen, Failure> {
+    let name = requested.or_else(|| Registry::new(config).provider(role).map(|(name, _)| name));
     let catalog = Catalog::new(config);
     let known = || catalog.usable().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-    // A person needs no command; what is run in a person's place merges what was approved.
+    // A person needs no provider; the runner for a person's role merges approved tasks.
     if name == Some(HUMAN) {
         return Ok(Chosen { name: HUMAN.to_owned(), entry: ProviderEntry::default() });
     }
     let Some(name) = name else {
-        let text = format!("no agent command is named for the role {role}");
+        let text = format!("liza.yaml names no provider for the role {role}");
         let hint = "name one: `liza config set provider NAME`, or give --provider NAME; known:";
         return Err(Failure::new(ErrorCode::UsageProvider, text).hint(format!("{hint} {}", known())));
     };
@@ -133,12 +133,12 @@ pub fn choose(config: &ProjectConfig, role: &Role, asked: Option<&str>) -> Resul
 }
 
 impl Runner {
-    /// Makes the agent known, with this process as its runner.
+    /// Registers the agent, with this process as its runner.
     pub fn start(person: &Context, options: Options, sink: Sink) -> Result<Self, Failure> {
         if let Some(parent) = options.parent
             && !child::end_with_parent(parent, Signal::TERM)
         {
-            return Err(Failure::new(ErrorCode::SignalParent, "the run this runner belongs to is gone"));
+            return Err(Failure::new(ErrorCode::SignalParent, "the `liza run` of this runner has ended"));
         }
         let config = person.project_config()?;
         let chosen = choose(&config, &options.role, options.provider.as_deref())?;
@@ -146,7 +146,7 @@ impl Runner {
         crate::host::adopt_orphans();
         let runner = crate::host::this_process();
         let lock = std::cell::RefCell::new(None);
-        // The kernel gives it back whatever becomes of us.
+        // The kernel releases the lock when this process ends.
         let take = |id: &AgentId| match person.machine.take_runner(id) {
             Ok(Some(held)) => {
                 lock.replace(Some(held));
@@ -199,14 +199,14 @@ impl Runner {
             options,
             not_before: HashMap::new(),
             planned_for: BTreeSet::new(),
-            last_said: String::new(),
+            last_reported: String::new(),
             paused: false,
             caps: KnownCaps::default(),
             watch,
             _one_of_it: one_of_it,
         };
-        polling(&runner.watch).into_iter().for_each(|event| runner.tell(event));
-        runner.tell(Event::new(Kind::Ready, format!("{} played by {}", runner.role, runner.provider)));
+        polling(&runner.watch).into_iter().for_each(|event| runner.emit(event));
+        runner.emit(Event::new(Kind::Ready, format!("{} played by {}", runner.role, runner.provider)));
         Ok(runner)
     }
 
@@ -214,15 +214,15 @@ impl Runner {
         &self.agent
     }
 
-    pub(super) fn tell(&self, event: Event) {
+    pub(super) fn emit(&self, event: Event) {
         (self.sink)(&Event { agent: self.agent.to_string(), ..event });
     }
 
-    /// Says something that goes on being true only once.
-    fn tell_once(&mut self, kind: Kind, text: String) {
-        if self.last_said != text {
-            self.last_said.clone_from(&text);
-            self.tell(Event::new(kind, text));
+    /// Emits a notice only once while it stays true.
+    fn emit_once(&mut self, kind: Kind, text: String) {
+        if self.last_reported != text {
+            self.last_reported.clone_from(&text);
+            self.emit(Event::new(kind, text));
         }
     }
 
@@ -230,27 +230,27 @@ impl Runner {
         let left = self.work_until_over()?;
         let text = match &left {
             Left::Done => "done".to_owned(),
-            Left::NothingToDo => "there is nothing to do".to_owned(),
+            Left::NothingToDo => "no work".to_owned(),
             Left::Aborted(why) | Left::GaveUp(why) => why.clone(),
             Left::Signal(signal) => format!("signal {signal}"),
         };
         if matches!(left, Left::GaveUp(_)) {
-            // Its reserved work is free for others; a person may start it again.
+            // Release its reserved work for other agents; a person may start it again.
             let _ = self.ctx.commit(RetireAgent { id: self.agent.clone() });
         }
-        self.tell(Event::new(Kind::Stopped, text));
+        self.emit(Event::new(Kind::Stopped, text));
         Ok(left)
     }
 
     fn work_until_over(&mut self) -> Result<Left, Failure> {
         loop {
             self.ctx.now = crate::host::now();
-            if let Some(switch) = stopping(&self.ctx, &self.agent, None) {
+            if let Some(switch) = switch_for(&self.ctx, &self.agent, None) {
                 if switch.kind == SwitchKind::Abort {
                     return Ok(Left::Aborted(reason(&switch)));
                 }
-                self.heed_checkpoint(switch.kind);
-                self.tell_once(Kind::Paused, reason(&switch));
+                self.handle_checkpoint(switch.kind);
+                self.emit_once(Kind::Paused, reason(&switch));
                 self.paused = true;
                 if let Some(left) = self.wait(tick()) {
                     return Ok(left);
@@ -258,26 +258,26 @@ impl Runner {
                 continue;
             }
             if std::mem::take(&mut self.paused) {
-                // The next pause is news again.
-                self.last_said.clear();
-                self.tell(Event::new(Kind::Resumed, ""));
+                // Report the next pause again.
+                self.last_reported.clear();
+                self.emit(Event::new(Kind::Resumed, ""));
             }
             let found = match self.look_for_work() {
                 Ok(found) => found,
                 Err(failure) if failure.code == Code::Identity => {
                     return Ok(Left::GaveUp(failure.message));
                 }
-                // With its board gone there is nothing to wait for.
+                // The board is gone: stop waiting.
                 Err(failure) if !self.ctx.store.exists() => return Err(failure),
                 Err(failure) => {
-                    self.tell_once(Kind::Notice, said(&failure));
+                    self.emit_once(Kind::Notice, failure_text(&failure));
                     None
                 }
             };
             let after = match found {
-                Some(Found::Work(assignment, place)) => {
-                    self.last_said.clear();
-                    self.carry_out(assignment, place)?
+                Some(Found::Work(assignment, worktree)) => {
+                    self.last_reported.clear();
+                    self.carry_out(assignment, worktree)?
                 }
                 Some(Found::Merge) => self.merge(),
                 None if self.options.once => return Ok(Left::NothingToDo),
@@ -301,22 +301,22 @@ impl Runner {
     }
 
     /// The first process that sees the CHECKPOINT switch writes its summary.
-    pub(super) fn heed_checkpoint(&self, kind: SwitchKind) {
+    pub(super) fn handle_checkpoint(&self, kind: SwitchKind) {
         if kind == SwitchKind::Checkpoint
             && let Ok(Some(path)) = crate::flow::summary::write_once(&self.ctx)
         {
-            self.tell(Event::notice(format!("summary: {}", path.display())));
+            self.emit(Event::notice(format!("summary: {}", path.display())));
         }
     }
 
-    /// Sleeps until something happens or the time is over.
+    /// Sleeps until an event comes or the time is over.
     pub(super) fn wait(&mut self, most: Duration) -> Option<Left> {
         let until = Instant::now() + most;
         loop {
             match self.rx.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Wake::Signal(signal)) => return Some(Left::Signal(signal)),
                 Ok(Wake::Board) => {
-                    // One look for a whole burst of changes.
+                    // A burst of changes needs one look only.
                     let mut signal = None;
                     while let Ok(wake) = self.rx.try_recv() {
                         if let Wake::Signal(number) = wake {
@@ -325,7 +325,7 @@ impl Runner {
                     }
                     return signal.map(Left::Signal);
                 }
-                // Of a session that is over.
+                // From a session that has ended.
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => return None,
                 Err(RecvTimeoutError::Disconnected) => {
@@ -335,7 +335,7 @@ impl Runner {
         }
     }
 
-    /// Waits through a pause whatever changes; a signal or ABORT ends it.
+    /// Waits for a pause to end; a signal or ABORT ends the waiting.
     pub(super) fn pause(&mut self, task: Option<&TaskId>, until: Duration) -> Option<Left> {
         let deadline = Instant::now() + until;
         loop {
@@ -346,7 +346,7 @@ impl Runner {
             if let Some(over) = self.wait(left) {
                 return Some(over);
             }
-            if let Some(switch) = stopping(&self.ctx, &self.agent, task)
+            if let Some(switch) = switch_for(&self.ctx, &self.agent, task)
                 && switch.kind == SwitchKind::Abort
             {
                 return Some(Left::Aborted(reason(&switch)));
@@ -354,11 +354,11 @@ impl Runner {
         }
     }
 
-    /// Each piece of work that a run gives is begun as if the runner were new.
+    /// Resets the state of the last piece of work: each starts as if the runner were new.
     pub(super) fn forget_former_piece(&mut self) {
         self.not_before.clear();
         self.cut_reviews.clear();
-        self.last_said.clear();
+        self.last_reported.clear();
     }
 
     fn is_due(&self, key: &str) -> bool {
@@ -383,33 +383,34 @@ impl Runner {
             }
         }
         let affordable = |task: Option<&Task>| caps.reached(board, task, Some(&self.agent)).is_none();
-        // A person plans and works by hand.
+        // A person plans and codes without a runner.
         if self.provider == HUMAN && !self.role.judges() {
             return Ok(None);
         }
         if self.role == Role::planner() {
             let all = wakes(board, self.ctx.now.wall);
             let keys: BTreeSet<String> = all.iter().flat_map(|wake| wake.keys(board)).collect();
-            // What is over may come again, and then it is new.
+            // An occasion that has passed may come again, and then it is new.
             self.planned_for.retain(|key| keys.contains(key));
             let wanted = |key: &str| {
-                let asked = self.options.woken.is_empty() || self.options.woken.iter().any(|own| own == key);
-                asked && !self.planned_for.contains(key)
+                let is_wanted =
+                    self.options.woken.is_empty() || self.options.woken.iter().any(|own| own == key);
+                is_wanted && !self.planned_for.contains(key)
             };
             let wakes: Vec<Reason> = all.into_iter().filter_map(|wake| wake.only(board, wanted)).collect();
             if wakes.is_empty() {
                 return Ok(None);
             }
             self.ctx.integration_in_place(board)?;
-            let place = crate::flow::leftovers::plan_checkout(&self.ctx, board, &self.agent)?;
-            return Ok(Some(Found::Work(Assignment::Plan { wakes }, place)));
+            let checkout = crate::flow::leftovers::plan_checkout(&self.ctx, board, &self.agent)?;
+            return Ok(Some(Found::Work(Assignment::Plan { wakes }, checkout)));
         }
         self.ctx.integration_in_place(board)?;
         let wanted = |task: &TaskId| self.options.task.as_ref().is_none_or(|only| only == task);
         let world = self.ctx.store.surroundings(board)?;
         let call = Call::new(actor, &self.ctx.now, &world);
         if self.role.judges() {
-            // The red team judges and does not merge.
+            // The red team reviews and does not merge.
             let reviews = self.role == Role::code_reviewer();
             let denied = board.agent(&self.agent).map(|agent| agent.grants.denied.as_slice());
             let merges = reviews && !denied.unwrap_or_default().contains(&Operation::Merge);
@@ -434,11 +435,11 @@ impl Runner {
             return match review::claim(&self.ctx, &task) {
                 Ok((review::Review { checkout, .. }, _)) => {
                     let what = if reviews { "for review" } else { "for the red team" };
-                    self.tell(Event::new(Kind::Claimed, what).task(&task));
-                    // So that the verdict can rest on what they say, and need not wait for them. What the red team
-                    // gets has passed them.
+                    self.emit(Event::new(Kind::Claimed, what).task(&task));
+                    // Run the gates before the review, so that the reviewer sees their results. Tasks for the red team
+                    // have passed them.
                     if reviews && let Err(failure) = review::ask_gates(&self.ctx, &task) {
-                        self.tell(Event::notice(said(&failure)).task(&task));
+                        self.emit(Event::notice(failure_text(&failure)).task(&task));
                     }
                     Ok(Some(Found::Work(Assignment::Review { task }, checkout)))
                 }
@@ -457,25 +458,25 @@ impl Runner {
         match claim::claim(&self.ctx, &task) {
             Ok((Claimed { epoch, worktree, iteration, .. }, _)) => {
                 let text = format!("iteration {iteration}, epoch {epoch}");
-                self.tell(Event::new(Kind::Claimed, text).task(&task));
+                self.emit(Event::new(Kind::Claimed, text).task(&task));
                 Ok(Some(Found::Work(Assignment::Task { task, epoch }, PathBuf::from(worktree))))
             }
             Err(failure) => self.not_claimed(format!("claim {task}"), failure),
         }
     }
 
-    /// Another agent was faster, or the claim was refused: other work first, and this again later.
+    /// Another agent was faster, or the claim was refused: try other work first, and this again later.
     fn not_claimed(&mut self, key: String, failure: Failure) -> Result<Option<Found>, Failure> {
         self.rest_from(key, tick());
         match failure.code.class() {
             Class::Stale => {}
-            Class::Refused => self.tell_once(Kind::Notice, said(&failure)),
+            Class::Refused => self.emit_once(Kind::Notice, failure_text(&failure)),
             _ => return Err(failure),
         }
         Ok(None)
     }
 
-    /// The planner has seen this; it is not woken for it again while it lasts.
+    /// Records the occasions that the planner has seen; it is not started for them again while they last.
     pub(super) fn planned(&mut self, wakes: &[Reason]) -> After {
         if let Ok(snapshot) = self.ctx.read(&Needs::Nothing) {
             self.planned_for.extend(wakes.iter().flat_map(|wake| wake.keys(&snapshot.board)));
@@ -483,7 +484,7 @@ impl Runner {
         After::GoOn
     }
 
-    /// Merges the first of the queue that is this runner's to merge.
+    /// Merges the first task of the queue that this runner may merge.
     pub(super) fn merge(&mut self) -> After {
         self.ctx.now = crate::host::now();
         let Ok(snapshot) = self.ctx.read(&Needs::Nothing) else { return After::GoOn };
@@ -495,8 +496,8 @@ impl Runner {
             Ok(Some(merge::First { task, merged })) => (task, merged),
             Ok(None) => return After::GoOn,
             Err(failure) => {
-                self.tell_once(Kind::Notice, format!("nothing is merged: {}", said(&failure)));
-                // A signal that comes meanwhile is not lost.
+                self.emit_once(Kind::Notice, format!("cannot merge: {}", failure_text(&failure)));
+                // A signal during the pause is not lost.
                 return self.wait(tick()).map_or(After::GoOn, After::Leave);
             }
         };
@@ -510,14 +511,14 @@ impl Runner {
                         Event::new(Kind::MergeFailed, format!("{outcome}: {}", reason.unwrap_or_default()))
                     }
                 };
-                self.tell(event.task(&task));
+                self.emit(event.task(&task));
             }
             Err(failure) => {
-                // Gates that said no about integration itself say so again until it stands elsewhere.
+                // Gates that fail on integration itself fail again until integration moves.
                 let rest = if failure.code.class() == Class::Gate { GATES_REST } else { tick() };
                 self.rest_from(merging(&board, &task), rest);
                 if failure.code.class() != Class::Stale && failure.code != Code::Transition {
-                    self.tell_once(Kind::Notice, format!("{task} is not merged: {}", said(&failure)));
+                    self.emit_once(Kind::Notice, format!("{task} is not merged: {}", failure_text(&failure)));
                 }
             }
         }
@@ -525,20 +526,20 @@ impl Runner {
     }
 }
 
-/// Names the merge of a task onto integration as it stands.
+/// The key of a merge: the task and the head of integration.
 fn merging(board: &Board, task: &TaskId) -> String {
     let head = board.rest.integration.head.as_ref().map(|head| head.short().to_owned());
     format!("merge {task} onto {}", head.unwrap_or_default())
 }
 
-pub(super) fn said(failure: &Failure) -> String {
+pub(super) fn failure_text(failure: &Failure) -> String {
     match &failure.hint {
         Some(hint) => format!("{} ({hint})", failure.message),
         None => failure.message.clone(),
     }
 }
 
-/// A program that is missing, or cannot do what an agent must, would fail three times before a person hears of it.
+/// Checks the provider's program before the first start: otherwise a person would learn of a missing one after three failures.
 pub fn check_program(chosen: &Chosen) -> Result<(), Failure> {
     if chosen.name == HUMAN {
         return Ok(());
@@ -556,7 +557,7 @@ pub fn check_program(chosen: &Chosen) -> Result<(), Failure> {
     if crate::host::program(program).is_some() {
         return Ok(());
     }
-    let text = format!("`{program}`, the command of provider `{}`, is not found", chosen.name);
+    let text = format!("`{program}`, the command of provider `{}`, is not installed", chosen.name);
     Err(Failure::new(ErrorCode::UsageProvider, text)
         .hint("install it, or name another provider in liza.yaml; `liza doctor` lists what is installed"))
 }

@@ -1,4 +1,4 @@
-//! One session of an agent: its command from start to end, watched, bounded, and nothing of it left over.
+//! One session of an agent: starts its command, watches it, enforces its limits, and ends all its processes.
 
 use std::process::ExitStatus;
 
@@ -15,24 +15,24 @@ use crate::host::{Child, start_thread};
 use crate::provider::Invocation;
 use crate::store::files::FileIdentity;
 
-/// How long the rest of an output is waited for when the command has ended.
+/// How long the runner waits for the rest of the output after the command has ended.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// So many lines at the end of plain output are looked at for what went wrong.
-const LAST_WORDS: usize = 3;
+/// How many last lines of plain output are kept to explain a failure.
+const LAST_LINES: usize = 3;
 
-/// Why a session was over.
+/// Why a session ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Why {
-    /// The command ended by itself.
+    /// The command ended without being stopped.
     ByItself,
     Limit(String),
-    /// The timebox of its slice is over.
+    /// The timebox of its slice expired.
     Timebox,
     Abort(String),
     Signal(i32),
     Lost(String),
-    /// The overseer, or a person, has put an end to it.
+    /// The overseer or a person halted it.
     Halted(Box<Intervention>),
 }
 
@@ -41,8 +41,8 @@ pub struct Ended {
     pub why: Why,
     pub usage: Usage,
     pub took: Duration,
-    /// The last lines it wrote to standard error, or, where nothing is read from its output, to either.
-    pub said: Vec<String>,
+    /// The last lines of standard error; for plain output, of both streams.
+    pub last_lines: Vec<String>,
 }
 
 impl Ended {
@@ -50,12 +50,12 @@ impl Ended {
         self.status.and_then(|status| status.code())
     }
 
-    /// Why the session was over, in words.
+    /// Why the session ended, in words.
     pub fn reason(&self) -> String {
         let why = match &self.why {
             Why::ByItself => return self.words(),
             Why::Limit(why) => format!("a limit was reached: {why}"),
-            Why::Timebox => "the timebox of its slice is over".to_owned(),
+            Why::Timebox => "the timebox of its slice expired".to_owned(),
             Why::Abort(why) => why.clone(),
             Why::Signal(signal) => format!("its runner got signal {signal}"),
             Why::Lost(why) => format!("the claim is lost: {why}"),
@@ -76,7 +76,7 @@ impl Ended {
     }
 }
 
-/// What a session needs to know beside the command.
+/// The surroundings of a session.
 pub struct Frame<'a> {
     pub number: u64,
     pub ctx: &'a Context,
@@ -85,7 +85,7 @@ pub struct Frame<'a> {
     pub ledger: Ledger,
     pub bounds: Bounds,
     pub grace: Duration,
-    /// How long its slice is given.
+    /// The timebox of its slice.
     pub timebox: Option<Duration>,
     pub files: Files,
     pub secrets: Vec<Secret>,
@@ -95,17 +95,17 @@ pub struct Frame<'a> {
     pub gauge: Gauge,
     pub halting: Halting,
     pub role: &'a Role,
-    /// Its output is text of which nothing is read.
+    /// Its output is plain text, which liza does not parse.
     pub plain: bool,
 }
 
-/// Which halts are about this piece of work: those of this incarnation that came after it was begun.
+/// Selects the halts of this piece of work: those for this incarnation, after the work started.
 #[derive(Debug, Clone)]
 pub struct Halting {
     pub agent: AgentId,
     pub incarnation: u64,
     pub after: u64,
-    /// What holds where liza.yaml cannot be read at the moment.
+    /// The settings to use while liza.yaml cannot be read.
     pub config: OverseerConfig,
 }
 
@@ -115,12 +115,13 @@ impl Halting {
         halting::ordered(&board, &self.agent, self.incarnation, self.after).cloned()
     }
 
-    /// The one that is to be obeyed while nothing runs: of what a detector found, nothing can be seen then.
+    /// A halt by a person, while no session runs: a detector's halt needs a session's observations.
     pub fn ordered_by_hand(&self, ctx: &Context) -> Option<Intervention> {
         self.ordered(ctx).filter(halting::is_by_hand)
     }
 
-    /// Whether what this runner saw itself bears it out. What others read of it is a file that any agent could write.
+    /// Whether this runner's own observations support the halt. Other processes read them from a file that any agent could
+    /// write.
     fn is_borne_out(&self, ctx: &Context, halt: &Intervention, observations: Option<&Observations>) -> bool {
         if halting::is_by_hand(halt) {
             return true;
@@ -136,11 +137,11 @@ impl Halting {
     }
 }
 
-/// Where a session keeps what it leaves to read.
+/// The output files of a session.
 #[derive(Debug, Clone)]
 pub struct Files {
     pub dir: PathBuf,
-    /// How the names of its files begin.
+    /// The common prefix of their names.
     pub stem: String,
 }
 
@@ -150,8 +151,8 @@ impl Files {
     }
 }
 
-/// An agent that cannot be listened to, or whose lease cannot be renewed, is ended.
-fn heard<T>(thread: std::io::Result<T>, running: &mut Child) -> Result<T, Failure> {
+/// Ends the agent if a thread that reads its output or renews its lease cannot start.
+fn or_end_agent<T>(thread: std::io::Result<T>, running: &mut Child) -> Result<T, Failure> {
     thread.map_err(|error| {
         running.end();
         Failure::new(ErrorCode::IoAgent, format!("the agent cannot be supervised: {error}"))
@@ -165,7 +166,7 @@ pub fn run(
     env: Vec<(OsString, OsString)>,
 ) -> Result<Ended, Failure> {
     let began = Instant::now();
-    // Of a session whose runner was killed.
+    // A runner that was killed may have left its request.
     frame.ctx.machine.withdraw_ask(frame.halting.agent.as_str());
     let program = Program::held(&invocation.program).args(&invocation.args).dir(cwd).only_env(env);
     let program = program.own_group().streams(Streams::Apart).stdin(invocation.stdin.clone());
@@ -174,7 +175,7 @@ pub fn run(
     })?;
     let (number, gauge) = (frame.number, frame.gauge.clone());
     let (out, err) = (frame.files.path("out.log"), frame.files.path("err.log"));
-    // Each reader drops its end when it has read all.
+    // Each reader drops its sender at the end of its stream.
     let (reading, all_read) = channel::<()>();
     if let Some(pipe) = running.stdout.take() {
         let (gauge, bounds, tx) = (gauge.clone(), frame.bounds.clone(), frame.tx.clone());
@@ -186,7 +187,7 @@ pub fn run(
             });
             drop(reading);
         });
-        heard(reader, &mut running)?;
+        or_end_agent(reader, &mut running)?;
     }
     if let Some(pipe) = running.stderr.take() {
         let (secrets, counter) = (frame.secrets.clone(), gauge.counter());
@@ -194,13 +195,13 @@ pub fn run(
             output::pump(pipe, &err, None, secrets, &counter, |_| {});
             drop(reading);
         });
-        heard(reader, &mut running)?;
+        or_end_agent(reader, &mut running)?;
     }
     let tx = frame.tx.clone();
     let watched = running.on_exit(move || {
         let _ = tx.send(Wake::Exited(number));
     });
-    heard(watched, &mut running)?;
+    or_end_agent(watched, &mut running)?;
     let tx = frame.tx.clone();
     let regular = frame.renewal.every;
     let every = if frame.bounds.are_capped() { book_every().min(regular) } else { regular };
@@ -208,7 +209,7 @@ pub fn run(
     let renewer = LeaseRenewer::start(frame.renewal.clone(), running.process(), booking, move |why| {
         let _ = tx.send(Wake::Lost(number, why));
     });
-    let renewer = heard(renewer, &mut running)?;
+    let renewer = or_end_agent(renewer, &mut running)?;
     let pauses = Pauses::default();
     let monitor = frame.halting.config.enabled.then(|| {
         let Halting { agent, incarnation, config, .. } = frame.halting.clone();
@@ -247,7 +248,7 @@ pub fn run(
         stopping: false,
     };
     let why = watch.until_over();
-    // From here on nothing is renewed for it, and nothing else of this runner runs.
+    // Stop renewing the lease and all other threads of this session.
     drop(service);
     drop(monitor);
     drop(renewer);
@@ -255,11 +256,11 @@ pub fn run(
     let left_over = child::end_remains(&running);
     if left_over > 0 {
         let what = crate::text::plural(left_over, "process");
-        (frame.sink)(Event::notice(format!("ended what the agent left behind: {what}")));
+        (frame.sink)(Event::notice(format!("ended processes that the agent left: {what}")));
     }
-    // Another process that keeps the pipe open does not delay the runner.
+    // The runner does not wait for a process that keeps the pipe open.
     let _ = all_read.recv_timeout(DRAIN);
-    // Written by the agent, so it may be anything: only a file is read, and only so much of it.
+    // The agent wrote this path, so only a regular file is read, up to a limit.
     let usage_file = invocation
         .usage_file
         .as_ref()
@@ -268,35 +269,35 @@ pub fn run(
         .map(|(bytes, _)| bytes);
     gauge.finish(usage_file.as_deref());
     frame.ctx.machine.withdraw_ask(frame.halting.agent.as_str());
-    let mut said = Vec::new();
+    let mut last_lines = Vec::new();
     if frame.plain {
         let lines = crate::flow::sessions::last_lines(&frame.files.path("out.log"));
-        said.extend(lines.into_iter().rev().take(LAST_WORDS).rev());
+        last_lines.extend(lines.into_iter().rev().take(LAST_LINES).rev());
     }
-    said.extend(crate::flow::sessions::last_lines(&frame.files.path("err.log")));
-    Ok(Ended { status, why, usage: gauge.usage(), took: began.elapsed(), said })
+    last_lines.extend(crate::flow::sessions::last_lines(&frame.files.path("err.log")));
+    Ok(Ended { status, why, usage: gauge.usage(), took: began.elapsed(), last_lines })
 }
 
 struct Watch<'a> {
     frame: &'a Frame<'a>,
     running: &'a Child,
     deadline: Option<Instant>,
-    /// The deadline is that of its slice.
+    /// Whether the deadline is the timebox of its slice.
     timeboxed: bool,
     pauses: Pauses,
     observations: Option<Observations>,
-    /// A halt that was ordered and is not borne out, or not yet.
+    /// An ordered halt that the observations do not support (yet).
     doubted: Option<Intervention>,
-    /// The board as it was last looked at for a halt.
+    /// The board's identity when it was last read for halts.
     seen: Option<FileIdentity>,
-    /// Why it has to end, once that is so, and when it is made to.
+    /// Why the session must end, and when the runner kills it.
     ending: Option<(Why, Instant)>,
-    /// It was sent the signal to end.
+    /// Whether the runner has sent SIGTERM.
     stopping: bool,
 }
 
 impl Watch<'_> {
-    /// Waits for the end of the command, or brings it about.
+    /// Waits for the command to end, or ends it.
     fn until_over(mut self) -> Why {
         let own = self.frame.number;
         let mut paused: Option<Instant> = None;
@@ -314,7 +315,7 @@ impl Watch<'_> {
                 Ok(Wake::Limit(number, why)) if number == own && self.ending.is_none() => self.limit(why),
                 Ok(Wake::Lost(number, why)) if number == own && !self.stopping => self.stop(Why::Lost(why)),
                 Ok(Wake::Signal(signal)) => {
-                    // The second one does not wait any more.
+                    // The second signal kills at once.
                     let patience = if self.stopping { Duration::ZERO } else { self.frame.grace };
                     self.stop(Why::Signal(signal));
                     self.ending = Some((Why::Signal(signal), Instant::now() + patience));
@@ -324,12 +325,12 @@ impl Watch<'_> {
                         self.begin_halt(halt);
                     }
                 }
-                Ok(Wake::Board) => self.heed_board(&mut paused),
+                Ok(Wake::Board) => self.handle_board_change(&mut paused),
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => match self.ending.take() {
                     Some((why, _)) if self.stopping => {
                         self.running.signal_group(Signal::KILL);
-                        // Nothing more is to be waited for but its end.
+                        // Only the end of the command matters now.
                         self.ending = Some((why, Instant::now() + Duration::from_secs(1)));
                     }
                     Some((why, _)) => self.stop(why),
@@ -351,7 +352,7 @@ impl Watch<'_> {
         }
     }
 
-    fn heed_board(&mut self, paused: &mut Option<Instant>) {
+    fn handle_board_change(&mut self, paused: &mut Option<Instant>) {
         if !self.stopping
             && let Some(halt) = self.halt()
         {
@@ -363,7 +364,7 @@ impl Watch<'_> {
             self.limit(why);
         }
         let frame = self.frame;
-        if let Some(switch) = stopping(frame.ctx, &frame.halting.agent, frame.task) {
+        if let Some(switch) = switch_for(frame.ctx, &frame.halting.agent, frame.task) {
             if switch.kind == SwitchKind::Abort && !self.stopping {
                 self.stop(Why::Abort(reason(&switch)));
             } else if paused.is_none() && !self.stopping {
@@ -380,28 +381,27 @@ impl Watch<'_> {
         }
     }
 
-    /// Has it end, with the time for it that is due.
+    /// Stops the session after its grace time.
     fn stop(&mut self, why: Why) {
         self.running.signal_group(Signal::TERM);
         self.stopping = true;
         self.ending = Some((why, Instant::now() + self.frame.grace));
     }
 
-    /// Asks it to end, because it has used what it may.
+    /// Asks the agent to end because it has reached a limit.
     fn limit(&mut self, why: String) {
         self.ask(&why);
         self.ending = Some((Why::Limit(why), Instant::now() + self.frame.grace));
     }
 
-    /// The timebox is over: the agent hears it with its next liza command, and has the time for an answer that is due.
+    /// The timebox expired: the agent's next liza command says so, and the agent has its grace time to answer.
     fn ask_for_state(&mut self) {
         let Frame { ctx, halting, grace, .. } = self.frame;
-        let text =
-            "the timebox is over; asked for state, last action, next three steps and whether it is blocked";
+        let text = "timebox expired; asked the agent for state, last action, next three steps and whether it is blocked";
         (self.frame.sink)(Event::new(Kind::Limit, text));
         let seconds = grace.as_secs();
         let ask = format!(
-            "the timebox of your slice is over; your session ends in {seconds} s. Answer now with your result as one JSON value: status \
+            "the timebox of your slice expired; your session ends in {seconds} s. Answer now with your result as one JSON value: status \
              \"partial\" or \"blocked\", and in its summary your current state, your last action, your next three steps and whether you are \
              blocked. Commit what you have, if your slice changes files.\n"
         );
@@ -409,7 +409,7 @@ impl Watch<'_> {
         self.ending = Some((Why::Timebox, Instant::now() + *grace));
     }
 
-    /// Looks at what others have used of the same caps meanwhile; says which is used up.
+    /// Reads the usage of other sessions; returns the message for a used-up cap.
     fn used_up(&self) -> Option<String> {
         let Frame { ctx, task, bounds, ledger, gauge, halting, .. } = self.frame;
         if !bounds.are_capped() {
@@ -420,7 +420,7 @@ impl Watch<'_> {
         bounds.reached(&gauge.usage())
     }
 
-    /// The halt of this agent, if one was ordered since the board was last looked at.
+    /// The halt of this agent, if one was ordered since the board was last read.
     fn halt(&mut self) -> Option<Intervention> {
         let Frame { ctx, halting, .. } = self.frame;
         let now = ctx.store.state_identity();
@@ -444,7 +444,7 @@ impl Watch<'_> {
         None
     }
 
-    /// A doubted halt that the observations now support. It is ordered only once.
+    /// A doubted halt that the observations support by now. The overseer orders a halt only once.
     fn halt_borne_out_since(&mut self) -> Option<Intervention> {
         let Frame { ctx, halting, .. } = self.frame;
         let observations = self.observations.as_ref();
@@ -457,12 +457,12 @@ impl Watch<'_> {
         self.stop(Why::Halted(Box::new(halt)));
     }
 
-    /// The agent hears of it with its next liza command.
+    /// Leaves a request that the agent's next liza command shows.
     fn ask(&self, why: &str) {
         let Frame { ctx, task, renewal, halting, .. } = self.frame;
         let reviews = matches!(renewal.assignment, Assignment::Review { .. });
-        let asked = if reviews { "asked for a verdict" } else { "asked for a handoff" };
-        (self.frame.sink)(Event::new(Kind::Limit, format!("{why}; {asked}")));
+        let request = if reviews { "asked for a verdict" } else { "asked for a handoff" };
+        (self.frame.sink)(Event::new(Kind::Limit, format!("{why}; {request}")));
         let what = match task {
             Some(task) if reviews => {
                 format!("give your verdict on {task}, or `liza review release {task}`, and exit")
@@ -486,7 +486,7 @@ pub fn reason(switch: &Switch) -> String {
     }
 }
 
-/// The strongest switch for an agent or what it works on.
-pub fn stopping(ctx: &Context, agent: &AgentId, task: Option<&TaskId>) -> Option<Switch> {
+/// The strongest switch for an agent or its task.
+pub fn switch_for(ctx: &Context, agent: &AgentId, task: Option<&TaskId>) -> Option<Switch> {
     ctx.store.switches().ok()?.stopping(agent, task).cloned()
 }

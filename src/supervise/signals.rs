@@ -1,4 +1,4 @@
-//! Signals as messages: a handler may do next to nothing, so it only writes a byte, and a thread passes the word on.
+//! Signals as callbacks: the handler only writes a byte to a pipe, and a thread that reads the pipe makes the call.
 
 use std::io::Read;
 use std::os::unix::net::UnixStream;
@@ -33,7 +33,7 @@ pub fn forward_one(signal: i32, to: impl Fn() + Send + 'static) -> std::io::Resu
     Ok(())
 }
 
-/// What a process that ends because of this signal answers.
+/// The exit code of a process that ends because of this signal.
 pub fn exit_code(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(130)
 }

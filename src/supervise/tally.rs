@@ -1,4 +1,4 @@
-//! What a run remembers of its events: sums for every agent, and the last of the events themselves.
+//! A run's record of its events: sums for each agent, and the latest events.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,7 +6,7 @@ use crate::flow::report::AgentUse;
 
 use super::event::{Event, Kind};
 
-/// A run may go on for days; what the report tells of it is its end.
+/// How many events the report lists: the latest, because a run may last for days.
 const KEPT: usize = 1000;
 
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! How long runs and runners wait for something. These times are fixed; debug builds let tests shorten them.
+//! Waiting times of runs and runners. They are fixed; debug builds let tests shorten them.
 
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ pub fn back_off() -> Duration {
     waiting_time("LIZA_TEST_BACKOFF_MS", FIRST_PAUSE)
 }
 
-/// How long a process that was asked twice has to end, and again after it was killed.
+/// How long a process may take to end after the second request, and again after a kill.
 pub fn at_once() -> Duration {
     waiting_time("LIZA_TEST_AT_ONCE_MS", Duration::from_secs(5))
 }
 
-/// Between two looks of the breaker at a board that changes all the time: a pattern is hours in the making.
+/// Time between two looks of the breaker at a busy board: patterns take hours to develop.
 pub fn breaker_rest() -> Duration {
     waiting_time("LIZA_TEST_BREAKER_REST_MS", Duration::from_secs(3))
 }
 
-/// The time an agent has to end by itself after it was asked to: `run.grace_seconds`.
+/// How long an agent may take to end after a request: `run.grace_seconds`.
 pub fn grace(seconds: u64) -> Duration {
     waiting_time("LIZA_TEST_GRACE_MS", Duration::from_secs(seconds))
 }
@@ -35,7 +35,7 @@ pub fn minute() -> Duration {
     waiting_time("LIZA_TEST_MINUTE_MS", Duration::from_secs(60))
 }
 
-/// Where something is capped, what is used is put on the board at least this often.
+/// With a spend cap, usage is recorded on the board at least this often.
 pub fn book_every() -> Duration {
     waiting_time("LIZA_TEST_BOOK_MS", Duration::from_secs(5))
 }

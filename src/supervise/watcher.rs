@@ -1,6 +1,6 @@
-//! The watcher: looks at the board whenever something changes or becomes due, and tells a person what needs one.
+//! The watcher: looks at the board when it changes or a deadline passes, and reports to a person what needs attention.
 //!
-//! Nothing depends on it: every rule holds without it, and what it would have reported stays visible on the board.
+//! All rules hold without the watcher, and the board shows the same problems.
 
 use super::listen::listen;
 use super::notifier::{Notifier, TimedAlert};
@@ -12,17 +12,17 @@ use crate::flow::views::Keeper;
 use crate::policy::alerts::{Kind, Memory, Severity};
 use crate::store::StoreError;
 
-/// How long it sleeps at most: the integration branch, the disk and liza.yaml change without a word.
+/// The longest sleep: changes of the integration branch, the disk and liza.yaml send no notification.
 const SLOW_POLL: Duration = Duration::from_secs(2);
-/// After a look at the board it rests so many times as long as that took, so that a large board in a storm of changes does
-/// not cost a processor. A switch is looked at all the same.
+/// After a look at the board the watcher rests this many times as long as the look took, so that a large, busy board does
+/// not occupy a processor. Switches are checked meanwhile.
 const REST: u32 = 4;
-/// What a hanging `watch.notify` may hold up `--once` for, when several alerts wait for it.
-const LAST_WORDS: Duration = Duration::from_secs(60);
-/// Long enough to end the command that is running.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// How long `--once` waits for `watch.notify` to report all alerts.
+const NOTIFY_WITH_ONCE: Duration = Duration::from_secs(60);
+/// How long the watcher waits at its end for a running `watch.notify`.
+const NOTIFY_AT_END: Duration = Duration::from_secs(2);
 
-/// Why it ended without an error.
+/// Why the watcher ended without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Signal(i32),
@@ -44,7 +44,7 @@ pub fn once(ctx: &mut Context) -> Result<Vec<TimedAlert>, Failure> {
     let mut watcher = Watcher::open(ctx, None, move |text| {
         let _ = send.send(text);
     })?;
-    // What the overseer and the breaker do is reported in the same look.
+    // Overseer and breaker act first, so that the same look reports their acts.
     let looked = watcher.quick_look().and_then(|_| {
         watcher.oversee();
         watcher.look()
@@ -53,12 +53,12 @@ pub fn once(ctx: &mut Context) -> Result<Vec<TimedAlert>, Failure> {
         Ok(looked) => looked.alerts,
         Err(Unseen::Gone(failure) | Unseen::Later(failure)) => return Err(failure),
     };
-    watcher.notifier.finish(LAST_WORDS);
+    watcher.notifier.finish(NOTIFY_WITH_ONCE);
     troubles.try_iter().for_each(|text| watcher.say(&text));
     Ok(alerts)
 }
 
-/// Watches until a signal comes, the output is closed, or the board is gone.
+/// Watches until a signal arrives, the output is closed, or the board is gone.
 pub fn watch(ctx: &mut Context, show: Show) -> Result<Ended, Failure> {
     let (send, events) = channel();
     let started = ctx.now.wall;
@@ -69,24 +69,22 @@ pub fn watch(ctx: &mut Context, show: Show) -> Result<Ended, Failure> {
         let _ = send.send(Event::Trouble(text));
     })?;
     if let Some(why) = changes.is_polling() {
-        watcher.say(&format!(
-            "changes are looked for five times a second, because notification is not to be had: {why}"
-        ));
+        watcher.say(&format!("no change notification; the watcher checks five times a second: {why}"));
     }
-    let mut rhythm = Rhythm { seen: None, due: None, rested: Instant::now() };
+    let mut schedule = LookSchedule { seen: None, due: None, rested: Instant::now() };
     loop {
-        let end = match watcher.turn(&mut rhythm, show) {
+        let end = match watcher.turn(&mut schedule, show) {
             Ok(Some(end)) => end,
             Ok(None) => return Ok(watcher.end(Ended::OutputClosed)),
             Err(Unseen::Gone(failure)) => return Err(failure),
             Err(Unseen::Later(failure)) => {
-                watcher.say(&format!("the board cannot be looked at now: {}", failure.message));
-                rhythm.seen = None;
+                watcher.say(&format!("cannot read the board now: {}", failure.message));
+                schedule.seen = None;
                 Instant::now() + SLOW_POLL
             }
         };
         let mut next = events.recv_timeout(end.saturating_duration_since(Instant::now()));
-        // Whatever else has come meanwhile calls for the same one look.
+        // One look answers all pending events.
         loop {
             match next {
                 Ok(Event::Signal(signal)) => return Ok(watcher.end(Ended::Signal(signal))),
@@ -99,13 +97,13 @@ pub fn watch(ctx: &mut Context, show: Show) -> Result<Ended, Failure> {
     }
 }
 
-/// When the next look is called for.
-struct Rhythm {
-    /// What there was to see at the last one.
+/// When the next look is due.
+struct LookSchedule {
+    /// The files' state at the last look.
     seen: Option<QuickLook>,
-    /// When time alone makes something due.
+    /// When a deadline passes.
     due: Option<Instant>,
-    /// Until then only a switch calls for one.
+    /// Until then, only a switch causes a look.
     rested: Instant,
 }
 
@@ -121,9 +119,9 @@ struct Watcher<'c> {
     /// The memory as it is on disk.
     kept: String,
     notifier: Notifier,
-    /// Standing still counts from here on at the earliest.
+    /// A standstill is counted from here at the earliest.
     started: Option<Wall>,
-    said: BTreeSet<String>,
+    reported: BTreeSet<String>,
     views: Keeper,
     oversight: Oversight,
     _one_of_it: SideLock,
@@ -138,8 +136,8 @@ impl<'c> Watcher<'c> {
         let observer = Observer::new(ctx)?;
         let lock = ctx.machine.lock_watching(ctx.now.wall).map_err(|error| match error {
             StoreError::Busy { holder, .. } => {
-                Failure::new(ErrorCode::StaleWatched, format!("this board is being watched by {holder}"))
-                    .hint("one is enough: what it has to say is in .liza/alerts.log")
+                Failure::new(ErrorCode::StaleWatched, format!("{holder} watches this board already"))
+                    .hint("one watcher is enough; its alerts are in .liza/alerts.log")
             }
             other => other.into(),
         })?;
@@ -150,7 +148,7 @@ impl<'c> Watcher<'c> {
             kept,
             notifier: Notifier::new(ctx.root(), trouble),
             started,
-            said: BTreeSet::new(),
+            reported: BTreeSet::new(),
             views: Keeper::default(),
             oversight: Oversight::default(),
             _one_of_it: lock,
@@ -158,30 +156,30 @@ impl<'c> Watcher<'c> {
         })
     }
 
-    /// Looks if anything calls for it. Says how long to wait for the next thing that does; nothing, if the output is closed.
-    fn turn(&mut self, rhythm: &mut Rhythm, show: Show) -> Result<Option<Instant>, Unseen> {
+    /// Looks if a look is due. Returns when the next one is due; none if the output is closed.
+    fn turn(&mut self, schedule: &mut LookSchedule, show: Show) -> Result<Option<Instant>, Unseen> {
         let quick_look = self.quick_look()?;
         let now = Instant::now();
         let overseen = self.oversee();
-        let calls = rhythm.seen.as_ref() != Some(&quick_look) || rhythm.due.is_some_and(|at| at <= now);
-        let switched = rhythm.seen.as_ref().is_none_or(|seen| seen.switches != quick_look.switches);
+        let calls = schedule.seen.as_ref() != Some(&quick_look) || schedule.due.is_some_and(|at| at <= now);
+        let switched = schedule.seen.as_ref().is_none_or(|seen| seen.switches != quick_look.switches);
         let mut end = now + SLOW_POLL;
-        if calls && (switched || now >= rhythm.rested) {
+        if calls && (switched || now >= schedule.rested) {
             let looked = self.look()?;
             if !looked.alerts.iter().all(show) {
                 return Ok(None);
             }
-            rhythm.seen = Some(quick_look);
-            rhythm.due = looked.due_in.map(|due| Instant::now() + due);
-            rhythm.rested = Instant::now() + now.elapsed() * REST;
+            schedule.seen = Some(quick_look);
+            schedule.due = looked.due_in.map(|due| Instant::now() + due);
+            schedule.rested = Instant::now() + now.elapsed() * REST;
         } else if calls {
-            end = end.min(rhythm.rested);
+            end = end.min(schedule.rested);
         }
         let end = overseen.map_or(end, |again_in| end.min(now + again_in));
-        Ok(Some(rhythm.due.map_or(end, |due| end.min(due))))
+        Ok(Some(schedule.due.map_or(end, |due| end.min(due))))
     }
 
-    /// Looks after agents, patterns and the sprint; says when to look again at the latest.
+    /// Runs overseer, breaker and sprint deadline; returns when to look again at the latest.
     fn oversee(&mut self) -> Option<Duration> {
         let revision = self.ctx.store.published_revision();
         let looked = self.oversight.look(self.ctx, revision);
@@ -191,16 +189,16 @@ impl<'c> Watcher<'c> {
     }
 
     fn end(&mut self, how: Ended) -> Ended {
-        self.notifier.finish(FAREWELL);
+        self.notifier.finish(NOTIFY_AT_END);
         how
     }
 
-    /// Says what goes on being so only once.
+    /// Prints a lasting problem only once.
     fn say(&mut self, text: &str) {
-        if self.said.len() > 1000 {
-            self.said.clear();
+        if self.reported.len() > 1000 {
+            self.reported.clear();
         }
-        if self.said.insert(text.to_owned()) {
+        if self.reported.insert(text.to_owned()) {
             self.ctx.narrate(text);
         }
     }
@@ -217,7 +215,7 @@ impl<'c> Watcher<'c> {
         Ok(quick_look)
     }
 
-    /// Looks at everything, acts where the watcher is to act, and tells what is new.
+    /// Examines everything, acts where settings allow it, and reports new alerts.
     fn look(&mut self) -> Result<Looked, Unseen> {
         self.summarise();
         let awake_since = self.memory.halted().max(self.started);
@@ -228,24 +226,24 @@ impl<'c> Watcher<'c> {
         let news = self.memory.news(&report);
         for alert in &news {
             match alert.kind {
-                // Only when it breaks: a person who removes PAUSE from a board that is still broken has decided.
+                // Only once, when the board becomes invalid: a person who then removes PAUSE has decided.
                 Kind::InvalidBoard if !was_broken => self.pause(alert),
                 Kind::CheckpointStale if alert.severity == Severity::Critical => self.escalate(alert),
-                Kind::RubberStamp => self.tell_planner(alert),
+                Kind::RubberStamp => self.notify_planner(alert),
                 _ => {}
             }
         }
         let alerts: Vec<TimedAlert> =
             news.into_iter().map(|alert| TimedAlert { time: self.ctx.now.wall, alert }).collect();
         alerts.iter().for_each(|alert| self.write_and_notify(alert));
-        // Last: a watcher that dies in between tells again rather than never.
+        // Last: a watcher that dies in between reports twice rather than never.
         self.keep();
         let due_in = report.due_in.map(Duration::from_secs);
         let again_in = self.keep_views();
         Ok(Looked { alerts, due_in: due_in.into_iter().chain(again_in).min() })
     }
 
-    /// The board's files for other programs, while it can be read.
+    /// Writes the board's views for other programs.
     fn keep_views(&mut self) -> Option<Duration> {
         let revision = self.ctx.store.published_revision();
         let kept = self.views.keep(self.ctx, revision);
@@ -253,25 +251,25 @@ impl<'c> Watcher<'c> {
         kept.again_in
     }
 
-    /// A checkpoint made by `touch` has no report yet.
+    /// Writes the summary of a CHECKPOINT switch that was set by `touch`.
     fn summarise(&mut self) {
         match summary::write_once(self.ctx) {
             Ok(None) => {}
             Ok(Some(report)) => self.ctx.narrate(format!("summary: {}", report.display())),
-            Err(failure) => self.say(&format!("no summary could be written: {}", failure.message)),
+            Err(failure) => self.say(&format!("could not write the summary: {}", failure.message)),
         }
     }
 
     fn pause(&mut self, alert: &Alert) {
         let reason = format!("set by `liza watch`: {}; then `liza resume`", alert.text);
         if let Err(error) = self.ctx.store.set_switch(SwitchKind::Pause, None, &reason) {
-            self.say(&format!("PAUSE could not be set: {error}"));
+            self.say(&format!("could not set PAUSE: {error}"));
         }
     }
 
-    /// Who reviews is the planner's concern, not only a person's.
-    fn tell_planner(&mut self, alert: &Alert) {
-        if let Err(failure) = observe::tell_planner(self.ctx, alert) {
+    /// Also sends the planner a message about a lack of reviewers.
+    fn notify_planner(&mut self, alert: &Alert) {
+        if let Err(failure) = observe::notify_planner(self.ctx, alert) {
             self.say(&format!("could not notify the planner of {}: {}", alert.subject, failure.message));
         }
     }
@@ -287,7 +285,7 @@ impl<'c> Watcher<'c> {
         if let Err(error) = self.ctx.store.append_alert(&to_json_line(alert)) {
             self.say(&error.to_string());
         }
-        let notified = self.observer.notify_command().map(|command| self.notifier.tell(command, alert));
+        let notified = self.observer.notify_command().map(|command| self.notifier.notify(command, alert));
         if let Some(Err(trouble)) = notified {
             self.say(&trouble);
         }
@@ -300,7 +298,9 @@ impl<'c> Watcher<'c> {
         }
         match self.ctx.store.remember_alerts(&text) {
             Ok(()) => self.kept = text,
-            Err(error) => self.say(&format!("alerts may be reported twice: {error}")),
+            Err(error) => {
+                self.say(&format!("could not save which alerts were reported; some may repeat: {error}"))
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One piece of work: sessions of the agent until it is finished, let go, or cannot go on.
+//! One piece of work: sessions of the agent until the work is finished, released or blocked.
 
 mod crashes;
 mod ends;
@@ -11,8 +11,8 @@ use super::lease_renewer::RenewalParts;
 use super::ledger::Ledger;
 use super::output::{Bounds, Gauge, Tariff};
 use super::prelude::*;
-use super::runner::{After, Left, Runner, said};
-use super::session::{self, Ended, Files, Frame, Halting, Why, reason, stopping};
+use super::runner::{After, Left, Runner, failure_text};
+use super::session::{self, Ended, Files, Frame, Halting, Why, reason, switch_for};
 use crate::board::rules::SeeMessages;
 use crate::flow::sessions;
 use crate::policy::halting::last_number;
@@ -20,27 +20,28 @@ use crate::policy::leaving::{Claimed, Reviewed, of_claim, of_review};
 use crate::policy::provider::{Ending, OutputFormat};
 use crate::provider::secrets;
 
-/// So many sessions in a row that end well and change nothing are enough.
+/// After this many sessions in a row that succeed without any change, the runner gives up.
 const EMPTY_SESSIONS: u32 = 3;
-/// So many sessions on one claim, whatever they change: an agent that never gets there is not helped by one more.
+/// The most sessions on one claim, whatever they change.
 const MOST_SESSIONS: u32 = 20;
-/// So many handoffs because of a limit, and the task is too large for its agents.
+/// After this many handoffs because of a limit, the task is too large for its agents.
 const LIMIT_HANDOFFS: usize = 3;
-/// How the summary of a handoff begins that a runner wrote because of a limit.
+/// First words of the summary of a handoff that a runner wrote because of a limit.
 const LIMIT_MARK: &str = "limit reached: ";
 
 impl Runner {
-    /// Works on it until it is over. Whatever goes wrong with the runner itself, the work is let go for others.
-    pub(super) fn carry_out(&mut self, assignment: Assignment, place: PathBuf) -> Result<After, Failure> {
+    /// Works until the work is over. After an error of the runner itself, releases the work for other agents.
+    pub(super) fn carry_out(&mut self, assignment: Assignment, worktree: PathBuf) -> Result<After, Failure> {
         let given = assignment.clone();
         self.resume = None;
         let first = self.take_fallback(&assignment);
-        let after =
-            self.sessions_on(assignment, place).inspect_err(|failure| self.let_go(&given, &failure.message));
+        let after = self
+            .sessions_on(assignment, worktree)
+            .inspect_err(|failure| self.release_work(&given, &failure.message));
         if let Some((provider, entry)) = first {
             (self.provider, self.entry, self.on_fallback) = (provider, entry, false);
         }
-        // Its agent stood in the checkout until now.
+        // The agent's working directory was the checkout until now.
         if let Assignment::Review { task } = &given
             && let Ok(board) = self.board(None)
         {
@@ -49,14 +50,14 @@ impl Runner {
         after
     }
 
-    fn sessions_on(&mut self, mut assignment: Assignment, mut place: PathBuf) -> Result<After, Failure> {
+    fn sessions_on(&mut self, mut assignment: Assignment, mut worktree: PathBuf) -> Result<After, Failure> {
         let mut remarks: Vec<String> = Vec::new();
         let mut again: Vec<String> = Vec::new();
         let mut empty = 0;
         let mut sessions = 0;
         let mut restarts = 0;
-        let mut asked = false;
-        // How often the session was asked for raw JSON, and the words for it.
+        let mut asked_to_submit = false;
+        // How often the runner asked the session for raw JSON, and the text of the request.
         let (mut asked_for_json, mut ask): (u32, Option<String>) = (0, None);
         let mut before = self.state_at_start(&assignment);
         let halting = self.halting()?;
@@ -70,10 +71,10 @@ impl Runner {
             if let Some(over) = self.is_over(&assignment)? {
                 return Ok(over);
             }
-            if let Some(why) = self.no_longer_itself()? {
+            if let Some(why) = self.identity_lost()? {
                 return Ok(After::Leave(Left::GaveUp(why)));
             }
-            // Ordered while nothing ran.
+            // A halt ordered while no session ran.
             if let Some(halt) = halting.ordered_by_hand(&self.ctx) {
                 let left = self.left_behind(&assignment);
                 return Ok(self.halted(&assignment, &halt, left.as_ref()));
@@ -97,7 +98,7 @@ impl Runner {
             let prompt = match brief(&self.ctx, &request) {
                 Ok(Ok(prompt)) => prompt,
                 Ok(Err(missing)) => return Ok(self.incomplete(&assignment, &missing)),
-                // It is not this agent's any more.
+                // The agent does not hold the work any more.
                 Err(failure) if failure.code.class() == Class::Stale => return Ok(After::GoOn),
                 Err(failure) => return Err(failure),
             };
@@ -111,31 +112,31 @@ impl Runner {
                     Err(problems) => return Ok(self.invalid_dispatch(&assignment, &problems)),
                 },
             };
-            let ended = self.session(&assignment, &place, &message, halting.clone())?;
+            let ended = self.session(&assignment, &worktree, &message, halting.clone())?;
             self.ctx.now = crate::host::now();
             let left = self.left_behind(&assignment);
-            self.tell_end(&assignment, &ended, left.as_ref());
+            self.emit_end(&assignment, &ended, left.as_ref());
             match &ended.why {
                 Why::Abort(why) => return Ok(self.aborted(&assignment, why)),
                 Why::Signal(signal) => return Ok(After::Leave(Left::Signal(*signal))),
                 Why::Lost(why) => {
-                    self.tell(Event::notice(format!("the claim is lost: {why}")));
+                    self.emit(Event::notice(format!("lost the claim: {why}")));
                     return Ok(After::GoOn);
                 }
                 Why::Limit(_) | Why::Timebox | Why::Halted(_) | Why::ByItself => {}
             }
-            // The agent may have gone on to other work by itself.
-            if let Some((task, epoch, worktree)) = self.held()? {
+            // The agent may have claimed another task itself.
+            if let Some((task, epoch, held)) = self.held_task()? {
                 assignment = Assignment::Task { task, epoch };
-                place = worktree;
+                worktree = held;
             }
             if let Some(over) = self.is_over(&assignment)? {
                 self.note_compliance(&assignment);
                 return Ok(over);
             }
-            // Without its worktree nothing can go on there; the next claim makes a new one from what was committed.
+            // The worktree is gone; the next claim makes a new one from the branch.
             if let Some(why) = left.as_ref().and_then(|left| left.lost.clone()) {
-                self.let_go(&assignment, &why);
+                self.release_work(&assignment, &why);
                 return Ok(After::GoOn);
             }
             match &ended.why {
@@ -144,7 +145,7 @@ impl Runner {
                 Why::Timebox => {
                     match self.take_result(&assignment, &ended, left.as_ref(), asked_for_json, true)? {
                         slices::Taken::Over(after) => return Ok(after),
-                        _ => return Ok(self.end_at_limit(&assignment, "its timebox is over", left.as_ref())),
+                        _ => return Ok(self.end_at_limit(&assignment, "its timebox expired", left.as_ref())),
                     }
                 }
                 _ => {}
@@ -157,11 +158,11 @@ impl Runner {
             let ending = ended.code().map_or(Ending::Crash, |code| self.entry.ending(code));
             // A fresh session does not know the messages that the former session was shown.
             again = if ending == Ending::Done { Vec::new() } else { prompt.shown_messages };
-            // It was asked for it and said nothing: then liza's own checks decide, however it ended.
-            if asked && let Some(why) = self.submit_for(&assignment, left.as_ref()) {
+            // The agent was asked to submit and did not answer: liza's own checks decide.
+            if asked_to_submit && let Some(why) = self.submit_for(&assignment, left.as_ref()) {
                 remarks.push(why);
             }
-            if asked && let Some(over) = self.is_over(&assignment)? {
+            if asked_to_submit && let Some(over) = self.is_over(&assignment)? {
                 return Ok(over);
             }
             if let Some(trouble) = self.trouble(&ended, ending, empty) {
@@ -173,7 +174,7 @@ impl Runner {
             self.waits = 0;
             match ending {
                 Ending::Limit => {
-                    let why = format!("the agent ended at a limit of its own ({})", ended.words());
+                    let why = format!("the agent ended at its provider's own limit ({})", ended.words());
                     return Ok(self.end_at_limit(&assignment, &why, left.as_ref()));
                 }
                 Ending::Done => {
@@ -181,13 +182,13 @@ impl Runner {
                     if let Assignment::Plan { wakes } = &assignment {
                         return Ok(self.planned(wakes));
                     }
-                    if !asked && let Some(ask) = self.ask_to_submit(&assignment, left.as_ref()) {
-                        asked = true;
+                    if !asked_to_submit && let Some(ask) = self.ask_to_submit(&assignment, left.as_ref()) {
+                        asked_to_submit = true;
                         empty = 0;
                         remarks.push(ask);
                         continue;
                     }
-                    if !asked {
+                    if !asked_to_submit {
                         remarks.extend(self.submit_for(&assignment, left.as_ref()));
                     }
                     if let Some(over) = self.is_over(&assignment)? {
@@ -237,10 +238,10 @@ impl Runner {
 
     /// An ABORT for the team or this agent ends the runner; an ABORT for the task ends only the work on that task.
     fn aborted(&self, assignment: &Assignment, why: &str) -> After {
-        if stopping(&self.ctx, &self.agent, None).is_some() {
+        if switch_for(&self.ctx, &self.agent, None).is_some() {
             return After::Leave(Left::Aborted(why.to_owned()));
         }
-        self.let_go(assignment, why);
+        self.release_work(assignment, why);
         After::GoOn
     }
 
@@ -248,14 +249,14 @@ impl Runner {
     fn wait_for_leave_to_start(&mut self, task: Option<&TaskId>) -> Option<Left> {
         let mut reported = false;
         loop {
-            let switch = stopping(&self.ctx, &self.agent, task)?;
+            let switch = switch_for(&self.ctx, &self.agent, task)?;
             if switch.kind == SwitchKind::Abort {
                 return Some(Left::Aborted(reason(&switch)));
             }
-            self.heed_checkpoint(switch.kind);
+            self.handle_checkpoint(switch.kind);
             if !reported {
                 reported = true;
-                self.tell(Event::new(Kind::Paused, reason(&switch)));
+                self.emit(Event::new(Kind::Paused, reason(&switch)));
             }
             if let Some(left) = self.wait(tick()) {
                 return Some(left);
@@ -268,8 +269,8 @@ impl Runner {
         Ok(self.ctx.read(&needs)?.board)
     }
 
-    /// Why this runner cannot act for its agent any more, if so: it was retired or registered again.
-    fn no_longer_itself(&self) -> Result<Option<String>, Failure> {
+    /// Why this runner may not act for its agent any more: the agent was retired or registered again.
+    fn identity_lost(&self) -> Result<Option<String>, Failure> {
         let caller = crate::board::Credentials::Agent {
             id: self.agent.clone(),
             token_hash: crate::flow::context::token_hash(&self.token),
@@ -277,8 +278,8 @@ impl Runner {
         Ok(self.board(None)?.identify(&caller).err().map(|refusal| refusal.message))
     }
 
-    /// The task this agent holds now, whatever it was given.
-    fn held(&self) -> Result<Option<(TaskId, u64, PathBuf)>, Failure> {
+    /// The task that this agent holds now, which may differ from its assignment.
+    fn held_task(&self) -> Result<Option<(TaskId, u64, PathBuf)>, Failure> {
         let board = self.board(None)?;
         let incarnation = board.agent(&self.agent).map(|agent| agent.incarnation);
         let is_own = |lease: &Lease| lease.agent == self.agent && Some(lease.incarnation) == incarnation;
@@ -289,7 +290,7 @@ impl Runner {
         Ok(attempt.map(|attempt| (held.id.clone(), held.epoch, self.ctx.root().join(&attempt.worktree))))
     }
 
-    /// Names the state of what is worked on, so that a session that changed nothing is seen.
+    /// A fingerprint of the work, to detect sessions that changed nothing.
     fn state_of(&self, assignment: &Assignment) -> String {
         match assignment {
             Assignment::Task { task, .. } => {
@@ -302,8 +303,7 @@ impl Runner {
         }
     }
 
-    /// The same for a piece of work that was taken up just now. What was made for its first claim stands as that left it:
-    /// the board knows, and git need not be asked again.
+    /// The same right after the claim: a first claim's worktree is at its base commit, so git is not asked.
     fn state_at_start(&self, assignment: &Assignment) -> String {
         let known = match assignment {
             Assignment::Task { task, epoch: 1 } => leftovers::as_handed_out(&self.ctx, task),
@@ -312,7 +312,7 @@ impl Runner {
         known.unwrap_or_else(|| self.state_of(assignment))
     }
 
-    /// What the board says has become of it; nothing while it is still this agent's.
+    /// Whether the work is over, by the board; none while this agent still holds it.
     fn is_over(&mut self, assignment: &Assignment) -> Result<Option<After>, Failure> {
         let Some(task) = assignment.task() else { return Ok(None) };
         let board = self.board(Some(task))?;
@@ -332,7 +332,7 @@ impl Runner {
             _ => match of_review(&board, &self.agent, task) {
                 Reviewed::Unfinished => return Ok(None),
                 Reviewed::Approved => {
-                    self.tell(Event::new(Kind::Approved, "").task(task));
+                    self.emit(Event::new(Kind::Approved, "").task(task));
                     let mergeable = |task: &Task| task.status == Status::Approved && !task.awaits_red_team();
                     let merges = self.role == Role::code_reviewer() && about.is_some_and(mergeable);
                     return Ok(Some(if merges { self.merge() } else { After::GoOn }));
@@ -349,11 +349,11 @@ impl Runner {
                 Reviewed::Lost => (Kind::Notice, "another reviewer holds the review now".to_owned()),
             },
         };
-        self.tell(Event::new(kind, text).task(task));
+        self.emit(Event::new(kind, text).task(task));
         Ok(Some(After::GoOn))
     }
 
-    /// What is ordered from here on is about the work that is begun now.
+    /// Selects halts that are ordered from now on.
     fn halting(&self) -> Result<Halting, Failure> {
         let board = self.board(None)?;
         let incarnation = board.agent(&self.agent).map_or(0, |agent| agent.incarnation);
@@ -364,7 +364,7 @@ impl Runner {
     fn session(
         &mut self,
         assignment: &Assignment,
-        place: &Path,
+        worktree: &Path,
         message: &slices::Message,
         halting: Halting,
     ) -> Result<Ended, Failure> {
@@ -381,9 +381,9 @@ impl Runner {
         let job = Job {
             prompt: prompt.to_owned(),
             prompt_file: prompt_file.clone(),
-            worktree: place.to_owned(),
+            worktree: worktree.to_owned(),
             common_dir: self.ctx.repo.common_dir.clone(),
-            git_dir: leftovers::git_dir(&self.ctx, place),
+            git_dir: leftovers::git_dir(&self.ctx, worktree),
             board_dir: self.ctx.store.address().to_owned(),
             run_dir: files.dir.clone(),
             model: role_config.and_then(|role| role.model.clone()),
@@ -420,10 +420,10 @@ impl Runner {
         sessions::begin(&files.path("session.json"), &about);
         let round = task.and_then(|task| board.task(task)).map(|task| task.review_cycles_total + 1);
         let ledger = Ledger::new(task.cloned(), spending::kind_of(assignment), round);
-        self.tell(Event::new(Kind::Started, invocation.program.clone()).about(task));
+        self.emit(Event::new(Kind::Started, invocation.program.clone()).about(task));
         let sink = |mut event: Event| {
             event.task = event.task.or_else(|| task.map(TaskId::to_string));
-            self.tell(event);
+            self.emit(event);
         };
         let frame = Frame {
             number: self.sessions,
@@ -447,7 +447,7 @@ impl Runner {
                 OutputFormat::Text | OutputFormat::AiderText
             ),
         };
-        let ended = session::run(frame, &invocation, place, env)?;
+        let ended = session::run(frame, &invocation, worktree, env)?;
         if let (Some(id), Some(sum)) = (&ended.usage.session, ended.usage.thread) {
             self.threads.insert(id.clone(), sum);
         }
@@ -465,9 +465,9 @@ impl Runner {
         Ok(ended)
     }
 
-    /// What must not be written down of what the agent prints.
+    /// Secrets to remove from the agent's recorded output.
     fn secrets(&self, env: &[(OsString, OsString)]) -> Vec<Secret> {
-        // Where its token is kept is no secret, whatever the variable is called.
+        // The path of its token file is no secret, whatever the variable's name.
         let passed = env.iter().filter(|(name, _)| !name.to_string_lossy().starts_with("LIZA_"));
         secrets(
             passed.map(|(name, value)| (name, value)),
@@ -475,7 +475,7 @@ impl Runner {
         )
     }
 
-    /// Names that no former session has.
+    /// Output files with names that no earlier session used.
     fn files(&self, assignment: &Assignment) -> Result<Files, Failure> {
         let machine = &self.ctx.machine;
         let dir = match assignment.task() {
@@ -503,7 +503,7 @@ impl Runner {
             env.retain(|(known, _)| known != name);
             env.push((name.into(), value));
         };
-        // The same liza for the agent as for its runner.
+        // The agent uses the same liza program as its runner.
         if let Some(dir) = crate::host::this_program().parent() {
             let paths = std::env::var_os("PATH").unwrap_or_default();
             let all = std::iter::once(dir.to_owned()).chain(std::env::split_paths(&paths));
@@ -533,7 +533,7 @@ impl Runner {
             }
             Assignment::Review { task } => {
                 set("LIZA_TASK", task.as_str().into());
-                // What it judges is the work of this claim: once another begins, its words are about something else.
+                // The review concerns this epoch: after a new claim, the verdict does not apply.
                 if let Some(epoch) = self.board(None)?.task(task).map(|task| task.epoch) {
                     set("LIZA_CLAIM", format!("{task}:{epoch}").into());
                 }
@@ -549,7 +549,7 @@ impl Runner {
 
     fn left_behind(&self, assignment: &Assignment) -> Option<Leftovers> {
         let Assignment::Task { task, epoch } = assignment else { return None };
-        // If another agent has the worktree by now, it is not examined.
+        // A worktree that another agent has by now is not examined.
         let board = self.board(Some(task)).ok()?;
         if of_claim(&board, &self.agent, task, *epoch) != Claimed::Unfinished {
             return None;
@@ -557,36 +557,36 @@ impl Runner {
         match leftovers::gather(&self.ctx, task) {
             Ok(found) => Some(found),
             Err(failure) => {
-                let text = format!("its worktree could not be looked at: {}", said(&failure));
-                self.tell(Event::notice(text).task(task));
+                let text = format!("could not examine its worktree: {}", failure_text(&failure));
+                self.emit(Event::notice(text).task(task));
                 None
             }
         }
     }
 
-    fn tell_end(&self, assignment: &Assignment, ended: &Ended, left: Option<&Leftovers>) {
+    fn emit_end(&self, assignment: &Assignment, ended: &Ended, left: Option<&Leftovers>) {
         let left = left.map_or(String::new(), |left| format!("; {}", left_words(left)));
         let event = Event::new(Kind::Ended, format!("{}{left}", ended.words())).about(assignment.task());
-        self.tell(Event { usage: Some(ended.usage.clone()), ..event });
+        self.emit(Event { usage: Some(ended.usage.clone()), ..event });
     }
 
-    /// Work that is committed, announced and green, and was not submitted: the agent may have forgotten it, or may have
-    /// meant it so. It is asked, once.
+    /// Asks the agent once about work that is committed, announced and green but not submitted: the agent may have forgotten
+    /// it, or have a reason.
     fn ask_to_submit(&self, assignment: &Assignment, left: Option<&Leftovers>) -> Option<String> {
         let Assignment::Task { task, .. } = assignment else { return None };
         if !left?.is_ready_to_submit() || self.reports(task) {
             return None;
         }
         self.as_agent(assignment, &["task", "submit", task.as_str(), "--check"]).ok()?;
-        let text = "committed and green, but not submitted; the agent is asked to submit or to say why not";
-        self.tell(Event::notice(text).task(task));
+        let text = "committed and green, but not submitted; asked the agent to submit or to give a reason";
+        self.emit(Event::notice(text).task(task));
         Some(format!(
             "Your work is committed and its validation passes, but it is not submitted. Submit or say why not: `liza task submit {task}`; if something is missing, \
              do that first; if you cannot, `liza task block {task} --reason \"…\" --question \"…\"`."
         ))
     }
 
-    /// Work that is committed and announced but was not submitted: liza's own checks decide. Says why not.
+    /// Submits work that is committed and announced; liza's own checks decide. Returns why it was refused.
     fn submit_for(&self, assignment: &Assignment, left: Option<&Leftovers>) -> Option<String> {
         let Assignment::Task { task, .. } = assignment else { return None };
         if !left?.is_ready_to_submit() || self.reports(task) {
@@ -595,14 +595,14 @@ impl Runner {
         match self.as_agent(assignment, &["task", "submit", task.as_str()]) {
             Ok(()) => {
                 let text = "committed but not submitted; submitted for the agent";
-                self.tell(Event::notice(text).task(task));
+                self.emit(Event::notice(text).task(task));
                 None
             }
             Err(why) => Some(format!("`liza task submit {task}` was refused: {why}")),
         }
     }
 
-    /// A command of liza with the agent's environment and nothing more: its validation is a command of the agent's own choosing.
+    /// Runs a liza command with only the agent's environment: a submission runs the validation, a command that the agent chose.
     fn as_agent(&self, assignment: &Assignment, args: &[&str]) -> Result<(), String> {
         let own = std::collections::BTreeMap::new();
         let env = self.environment(assignment, &own, Path::new("")).map_err(|failure| failure.message)?;
@@ -623,7 +623,7 @@ impl Runner {
     }
 }
 
-/// Names what a planner may have changed: not the revision, which moves with every heartbeat.
+/// A fingerprint of all that a planner may change; not the revision, which changes with every heartbeat.
 fn planned_state(board: &Board) -> String {
     let tasks: Vec<String> =
         board.tasks.iter().map(|task| format!("{} {} {}", task.id, task.status, task.priority)).collect();
@@ -650,7 +650,7 @@ fn left_words(left: &Leftovers) -> String {
         .to_owned(),
     ];
     if let Some(kept) = &left.kept_as {
-        words.push(format!("not committed: {}, kept as {kept}", left.uncommitted.join(", ")));
+        words.push(format!("uncommitted: {}, kept as {kept}", left.uncommitted.join(", ")));
     }
     if let Some(left_out) = &left.left_out {
         words.push(format!("only in the worktree, not kept: {left_out}"));
@@ -658,7 +658,7 @@ fn left_words(left: &Leftovers) -> String {
     words.join("; ")
 }
 
-/// The remark about this session in the prompt of the next one.
+/// The sentence about this session in the prompt of the next one.
 fn remark(ended: &Ended, left: Option<&Leftovers>) -> String {
     let left = left.map_or(String::new(), |left| format!(" It left: {}.", left_words(left)));
     format!("Your former session on this ended with {} before it was finished.{left}", ended.words())

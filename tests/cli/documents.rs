@@ -210,7 +210,7 @@ fn handoff_lists_changed_files_and_warnings() {
     );
     let warnings = package["warnings"].to_string();
     assert!(warnings.contains("that the branch lacks: `liza task sync t1`"), "{warnings}");
-    assert!(warnings.contains("1 file not committed; kept as refs/liza/wip/t1/1"), "{warnings}");
+    assert!(warnings.contains("uncommitted: 1 file; kept as refs/liza/wip/t1/1"), "{warnings}");
     let feedback_text = world.human(&["task", "show", "t1", "--feedback"]).ok().stdout;
     assert!(
         feedback_text.contains("files changed:\n  - a.sh\n") && feedback_text.contains("warnings:"),

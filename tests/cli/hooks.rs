@@ -550,7 +550,7 @@ fn a_broken_board_stops_commits_in_worktrees_only() {
     let ran = commit_as(&world, &coder, &worktree, "src/a.sh").exits(1);
     assert!(ran.stderr.contains("doctor"), "{}", ran.stderr);
     let main = commit_as(&world, &HUMAN, &world.root, "a.txt").ok();
-    assert!(main.stderr.contains("the board needs care"), "{}", main.stderr);
+    assert!(main.stderr.contains("the board is broken"), "{}", main.stderr);
     // Housekeeping goes on, and integration does not move while the board cannot be read.
     world.git(&["pack-refs", "--all"]);
     world.git(&["gc", "-q"]);
@@ -631,7 +631,7 @@ fn hooks_without_liza_protect_only_integration() {
         let env = [("LIZA_HOOK_TIMEOUT", "1"), ("PATH", "/usr/bin:/bin")];
         let ran = world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &env);
         assert_ne!(ran.exit, 0, "{what}");
-        assert!(ran.stderr.contains("stays where it is"), "{what}: {}", ran.stderr);
+        assert!(ran.stderr.contains("does not move"), "{what}: {}", ran.stderr);
         assert_eq!(world.git(&["rev-parse", "integration"]), head, "{what}");
         // Git's own housekeeping leaves the branch where it is, and a branch renamed onto it is not lost.
         for keeping in [["pack-refs", "--all"], ["gc", "-q"], ["branch", "renamed"]] {

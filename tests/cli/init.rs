@@ -304,7 +304,7 @@ fn init_keeps_existing_files() {
     // An existing branch is taken where it is, and that is said.
     assert_eq!(world.git(&["rev-parse", "integration"]), world.git(&["rev-parse", "main~1"]));
     assert_eq!(data["integration_head"], world.git(&["rev-parse", "main~1"]));
-    assert!(data["created"].to_string().contains("was there"), "{data}");
+    assert!(data["created"].to_string().contains("existed"), "{data}");
     let exclude = world.read(".git/info/exclude");
     assert!(exclude.starts_with("# mine\n*.bak\n"), "{exclude}");
     assert_eq!(exclude.matches("/.liza/").count(), 1);

@@ -352,7 +352,7 @@ fn message_starts_planner_with_its_text() {
     );
     team::agent_run(&world, &["--role", "planner", "--once"]).ok();
     let prompt = team::out(&world, "prompt");
-    assert!(prompt.contains("You were written to: `message-1`"), "{prompt}");
+    assert!(prompt.contains("You have messages: `message-1`"), "{prompt}");
     assert!(prompt.contains("# Messages for you") && prompt.contains("by nginx"), "{prompt}");
     let planner = world.json(&HUMAN, &["status"]).ok().data()["planner"].clone();
     assert_eq!(planner, json!([]), "it has seen it");

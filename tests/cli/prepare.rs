@@ -146,7 +146,7 @@ fn explain_shows_how_the_worktree_is_prepared() {
     let world = &team.world;
     world.write("liza.yaml", &format!("{SETTINGS}provider: claude\n"));
     let text = world.human(&["agent", "run", "--role", "coder", "--explain"]).stdout;
-    assert!(text.contains("its worktree is prepared: copy .env"), "{text}");
+    assert!(text.contains("worktree setup: copy .env"), "{text}");
     let data = world.json(&HUMAN, &["agent", "run", "--role", "coder", "--explain"]).data();
     assert_eq!(data["worktrees"]["copy"], json!([".env", "config/local.yaml"]), "{data}");
 }

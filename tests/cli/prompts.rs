@@ -279,13 +279,7 @@ fn a_failed_integration_reaches_coder_and_planner() {
     team.conflicts("t2", "integration_failed");
     has(
         &world.planner_prompt(),
-        &[
-            "## Could not be integrated: `t2`",
-            "files: lib.py",
-            "import re",
-            "import sys",
-            "A coder repairs t2",
-        ],
+        &["## Could not be integrated: `t2`", "files: lib.py", "import re", "import sys", "A coder fixes t2"],
     );
     world.claim(&team.two, "t2");
     let brief = world.coder_prompt("coder-2", "t2");
@@ -401,13 +395,13 @@ fn planner_prompt_says_why_it_was_woken() {
     has(
         &brief,
         &[
-            "## A person has spoken: `note-1`",
+            "## A person left a note: `note-1`",
             "all names are allowed",
             "liza task unblock t1 --answer \"…\"`); then `liza inbox --done note-1`",
             "## Blocked: `t1`",
             "reason: the spec is silent",
             "1. Which names?",
-            "## Found, and urgent: `discovery-1`",
+            "## Urgent discovery: `discovery-1`",
             "the build is broken",
             "# Reported and not dealt with",
             "anomaly-1 spec_gap on t1 by coder-1: gap: names; spec: vision",
@@ -422,7 +416,7 @@ fn planner_prompt_says_why_it_was_woken() {
     let one: Vec<_> = wakes.into_iter().filter(|wake| wake.trigger == Trigger::Blocked).collect();
     let brief = world.brief_of("planner", "planner-1", &Assignment::Plan { wakes: one }).text;
     has(&brief, &["## Blocked: `t1`"]);
-    lacks(&brief, &["## A person has spoken", "## Found, and urgent"]);
+    lacks(&brief, &["## A person left a note", "## Urgent discovery"]);
 }
 
 #[test]
@@ -536,10 +530,10 @@ fn an_incomplete_bootstrap_says_what_is_missing() {
     std::fs::remove_file(world.path("specs/other.md")).unwrap();
     let missing =
         world.try_brief("planner", "planner-1", &world.planning(), &[]).unwrap().expect_err("no goal spec");
-    has(&missing.join("\n"), &["the spec of the goal: `specs/other.md` is not there"]);
+    has(&missing.join("\n"), &["the spec of the goal: `specs/other.md` does not exist"]);
     let missing =
         world.try_brief("juggler", "juggler-1", &not_claimed("t1"), &[]).unwrap().expect_err("no role");
-    has(&missing.join("\n"), &["the role `juggler` is defined nowhere", "liza.yaml"]);
+    has(&missing.join("\n"), &["the role `juggler` is not defined", "liza.yaml"]);
 }
 
 #[test]
@@ -586,7 +580,7 @@ fn project_templates_replace_built_in_ones() {
     assert_eq!(failure.code.as_str(), "usage.template");
     has(
         &failure.message,
-        &["`prompts/coder.md`, which liza.yaml names for the role coder, cannot be used: it is not there"],
+        &["`prompts/coder.md`, which liza.yaml names for the role coder, cannot be used: it does not exist"],
     );
     world.write("prompts/coder.md", "line one\n{{ tsk }}\n");
     let failure = brief("coder").expect_err("unknown name");

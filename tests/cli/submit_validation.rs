@@ -112,7 +112,7 @@ fn files_made_by_the_validation_are_no_work() {
     let reviewer = world.register("code_reviewer", "code-reviewer-1");
     let ran = world.liza(&coder, &["task", "submit", "t1"]).ok();
     assert!(
-        ran.stderr.contains("made by the validation, so not submitted: cache/ and junk"),
+        ran.stderr.contains("files that the validation made are not submitted: cache/ and junk"),
         "{}",
         ran.stderr
     );

@@ -68,7 +68,7 @@ fn worktree_list_shows_each_worktrees_fate() {
     assert!(mine["prunable"] == false && mine["why"].as_str().unwrap().contains("no task"), "{mine}");
     let text = world.human(&["worktree", "list"]).ok().stdout;
     assert!(
-        text.contains("uncommitted work") && text.contains("may go: ") && text.contains("in all"),
+        text.contains("uncommitted work") && text.contains("removable: ") && text.contains("in all"),
         "{text}"
     );
 

@@ -69,11 +69,11 @@ fn words(report: &Report, dry_run: bool) -> String {
     if report.records > 0 {
         text.line(format!("{} processed records left the board; the journal keeps them", report.records));
     }
-    for place in &report.worktrees.pruned {
-        text.line(format!("worktree to the trash: {}", place.path.display()));
+    for worktree in &report.worktrees.pruned {
+        text.line(format!("worktree to the trash: {}", worktree.path.display()));
     }
-    for place in &report.worktrees.stay {
-        text.line(format!("worktree stays: {} ({})", place.path.display(), place.why));
+    for worktree in &report.worktrees.stay {
+        text.line(format!("worktree stays: {} ({})", worktree.path.display(), worktree.why));
     }
     text
 }

@@ -11,7 +11,7 @@ pub enum Shell {
 ///
 /// Completes commands, flags, and the tasks and agents on the board: the script asks `liza` at every TAB, so its
 /// answers are always current. Without a board it completes commands and flags. Load it in your shell's start-up
-/// file, or put it where your shell looks for completions.
+/// file, or save it in the directory that your shell searches for completions.
 ///
 /// Example: eval "$(liza completions bash)"
 ///

@@ -3,9 +3,9 @@ use crate::flow::deliver::{self, Delivered, PullRequest, Wanted};
 
 /// Bring integration to your branch or open a pull request
 ///
-/// People only. Without --to, the branch is the one you have checked out. If `git merge --ff-only` would work, that
-/// is what happens, files included; liza refuses what git would refuse and names the files. If your branch has
-/// commits of its own, they are first merged into integration, through the gates. A routed goal is delivered only after
+/// People only. Without --to, this is the branch that you have checked out. liza moves it as `git merge --ff-only` does,
+/// files included, and refuses if git would refuse, naming the files. If your branch has other commits, liza first
+/// merges them into integration, through the gates. A routed goal is delivered only after
 /// its auditor approved it. --pr pushes integration instead and opens a pull or merge request with `gh` or `glab`. liza
 /// never forces a push or a branch.
 ///
@@ -27,7 +27,7 @@ pub struct DeliverArgs {
     /// Deliver a changed liza.yaml without asking
     #[arg(long)]
     pub accept_config: bool,
-    /// Deliver what no auditor has approved, for this reason; it is put on record
+    /// Deliver without an auditor's approval, for this reason, which liza records
     #[arg(long, value_name = "REASON")]
     pub unaudited: Option<String>,
     /// Show what would be done and change nothing
@@ -51,7 +51,7 @@ impl OnBoard for DeliverArgs {
         };
         if self.dry_run {
             let foreseen = plan.foreseen();
-            let mut text = would(&plan.source, &foreseen);
+            let mut text = plan_text(&plan.source, &foreseen);
             if let Some(change) = &plan.config {
                 text.line(format!("it would change liza.yaml (--accept-config):\n{change}"));
             }
@@ -61,7 +61,7 @@ impl OnBoard for DeliverArgs {
         }
         self.accepts(session, plan.config.as_deref())?;
         self.waive(session)?;
-        session.carry_out(|ctx| deliver::deliver(ctx, &plan), delivered)
+        session.carry_out(|ctx| deliver::deliver(ctx, &plan), delivered_text)
     }
 }
 
@@ -84,7 +84,7 @@ impl DeliverArgs {
         }
     }
 
-    /// Puts on record that a person delivers what no auditor has approved.
+    /// Records that a person delivers without an auditor's approval.
     fn waive(&self, session: &Session) -> Result<(), Failure> {
         let Some(reason) = &self.unaudited else { return Ok(()) };
         let reason = session.input.text(reason)?;
@@ -96,33 +96,33 @@ impl DeliverArgs {
     }
 
     fn request(&self, session: &mut Session, wanted: &Wanted<'_>) -> Result<Answer, Failure> {
-        let asked = deliver::request(&session.ctx, wanted, self.remote.as_deref())?;
+        let request = deliver::request(&session.ctx, wanted, self.remote.as_deref())?;
         if self.dry_run {
             let text = format!(
                 "would push {} ({}) to {} ({}) and {}:\n{}\n\n{}",
-                asked.branch,
-                asked.commit.short(),
-                asked.remote,
-                asked.remote_url,
-                if asked.can_be_opened() { "run" } else { "leave this to you" },
-                asked.command,
-                asked.text()
+                request.branch,
+                request.commit.short(),
+                request.remote,
+                request.remote_url,
+                if request.can_be_opened() { "run" } else { "leave this to you" },
+                request.command,
+                request.text()
             );
-            return Ok(Answer::new(asked, text));
+            return Ok(Answer::new(request, text));
         }
-        self.accepts(session, asked.config.as_deref())?;
+        self.accepts(session, request.config.as_deref())?;
         self.waive(session)?;
-        session.carry_out(|ctx| deliver::open(ctx, asked), requested)
+        session.carry_out(|ctx| deliver::open(ctx, request), request_text)
     }
 }
 
-fn would(source: &str, foreseen: &Delivered) -> String {
+fn plan_text(source: &str, foreseen: &Delivered) -> String {
     let mut text = String::new();
     let Delivered { branch, new, old, commits, files, .. } = foreseen;
     match old {
         None => text.line(format!("would make {branch} at {new}")),
         Some(_) if foreseen.advanced => {
-            text.line(format!("would bring the own commits of {branch} into {source} through the gates, then move {branch} there"));
+            text.line(format!("would merge the commits of {branch} into {source} through the gates, then move {branch} to {source}"));
         }
         Some(_) => text.line(format!(
             "would move {branch} to {new} ({}, {})",
@@ -136,11 +136,11 @@ fn would(source: &str, foreseen: &Delivered) -> String {
     text
 }
 
-fn delivered(done: &Delivered) -> String {
+fn delivered_text(done: &Delivered) -> String {
     let mut text = format!("{} is at {}\n", done.branch, done.new);
     if done.old.is_some() {
         let brought = format!("{}, {}", plural(done.commits, "commit"), plural(done.files, "file"));
-        let own = if done.advanced { "; its own commits are in integration, too" } else { "" };
+        let own = if done.advanced { "; the commits of the branch are in integration, too" } else { "" };
         text.line(format!("{brought}{own}"));
     }
     if let Some(checkout) = &done.checkout {
@@ -149,16 +149,16 @@ fn delivered(done: &Delivered) -> String {
     text
 }
 
-fn requested(asked: &PullRequest) -> String {
+fn request_text(request: &PullRequest) -> String {
     let pushed = format!(
         "pushed {} ({}) to {} ({})",
-        asked.branch,
-        asked.commit.short(),
-        asked.remote,
-        asked.remote_url
+        request.branch,
+        request.commit.short(),
+        request.remote,
+        request.remote_url
     );
-    match &asked.url {
+    match &request.url {
         Some(url) => format!("{pushed}\n{url}"),
-        None => format!("{pushed}\nneither `gh` nor `glab` can open the request; type:\n{}", asked.command),
+        None => format!("{pushed}\nneither `gh` nor `glab` can open the request; type:\n{}", request.command),
     }
 }

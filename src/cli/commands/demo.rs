@@ -1,8 +1,8 @@
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::cli::demo::{
-    Cast, Check, Ears, Outcome, Played, PlayedGoal, SCRIPTED_TASKS, Stage, Story, direct, judge, play_goal,
-    try_ideas,
+    Cast, Check, Outcome, Played, PlayedGoal, SCRIPTED_TASKS, Stage, Story, WakeQueue, direct, judge,
+    play_goal, try_ideas,
 };
 use crate::cli::prelude::*;
 use crate::cli::redteam::{ALL, count, play_all};
@@ -21,9 +21,9 @@ use crate::supervise::child::end_descendants;
 /// With --experiment: `liza experiment` tries five ideas for a small forecast, without a board; the demo checks them
 /// the same way.
 ///
-/// With --director: a goal that is too large for one plan, with an estimate, two workstreams with a supervisor's plan
-/// each, slices that start while the other stream is still being planned, merge slices, an auditor that asks for
-/// evidence, an operator that is asked again because it answers in prose, and the delivery that the audit allows.
+/// With --director: a goal that is too large for one plan. The planner estimates it; two supervisors plan a workstream
+/// each, and slices of one start while the other is still being planned. Merge slices follow. An auditor asks for
+/// evidence, an operator provides it, and after the audit liza delivers the goal.
 ///
 /// Example: liza demo --keep liza-demo
 #[derive(Args)]
@@ -61,59 +61,59 @@ impl Execute for DemoArgs {
         let ui = call.ui;
         let began = Instant::now();
         if let Some(dir) = self.keep.as_ref().filter(|dir| dir.symlink_metadata().is_ok()) {
-            return Err(Failure::usage(format!("{} is there already", dir.display()))
-                .hint("name a folder that is not"));
+            return Err(Failure::usage(format!("{} exists already", dir.display()))
+                .hint("name a folder that does not exist"));
         }
-        let place = Temporary::new(&std::env::temp_dir(), "liza-demo-").map_err(|error| {
-            Failure::new(ErrorCode::IoFailed, format!("no temporary folder could be made: {error}"))
+        let temporary = Temporary::new(&std::env::temp_dir(), "liza-demo-").map_err(|error| {
+            Failure::new(ErrorCode::IoFailed, format!("could not make a temporary folder: {error}"))
         })?;
         if self.experiment {
-            return self.try_ideas(ui, began, place);
+            return self.try_ideas(ui, began, temporary);
         }
-        let root = self.keep.clone().unwrap_or_else(|| place.path().join("wordtool"));
+        let root = self.keep.clone().unwrap_or_else(|| temporary.path().join("wordtool"));
         if self.director {
-            return self.direct(&root, place, began, ui);
+            return self.direct(&root, temporary, began, ui);
         }
         let cast = Cast { tasks: self.tasks, coders: self.coders, speed: self.speed };
         ui.narrate(&format!(
-        "# A small program in {}, with tests and a spec. A planner, {} coders and 2 reviewers are to extend it.",
-        root.display(),
-        self.coders
-    ));
-        let (stage, story, checks) = match play(&root, place.path(), cast, ui) {
+            "# A small program in {}, with tests and a spec. A planner, {} coders and 2 reviewers extend it.",
+            root.display(),
+            self.coders
+        ));
+        let (stage, story, checks) = match play(&root, temporary.path(), cast, ui) {
             Ok(played) => played,
             Err(Ended::Failed(failure)) => {
-                return Err(kept_for_looking(*failure, place, self.keep.is_some()));
+                return Err(kept_for_looking(*failure, temporary, self.keep.is_some()));
             }
-            Err(Ended::Signal(signal)) => return Ok(stopped(signal)),
+            Err(Ended::Signal(signal)) => return Ok(interrupted_answer(signal)),
         };
-        self.judged(&stage, &story, &checks, place, began)
+        self.judged(&stage, &story, &checks, temporary, began)
     }
 }
 
 impl DemoArgs {
     /// The demo of a large goal.
-    fn direct(&self, root: &Path, place: Temporary, began: Instant, ui: Ui) -> Result<Answer, Failure> {
+    fn direct(&self, root: &Path, temporary: Temporary, began: Instant, ui: Ui) -> Result<Answer, Failure> {
         ui.narrate(&format!(
             "# A small repository in {}, and one script that plays all roles.",
             root.display()
         ));
-        match play_goal(root, place.path(), self.speed, ui) {
+        match play_goal(root, temporary.path(), self.speed, ui) {
             Ok(PlayedGoal::Done { stage, story, checks }) => {
-                self.judged(&stage, &story, &checks, place, began)
+                self.judged(&stage, &story, &checks, temporary, began)
             }
-            Ok(PlayedGoal::Signal(signal)) => Ok(stopped(signal)),
-            Err(failure) => Err(kept_for_looking(failure, place, self.keep.is_some())),
+            Ok(PlayedGoal::Signal(signal)) => Ok(interrupted_answer(signal)),
+            Err(failure) => Err(kept_for_looking(failure, temporary, self.keep.is_some())),
         }
     }
 
-    /// What was shown, and where to see it.
+    /// The checks, each with the command that shows it.
     fn judged(
         &self,
         stage: &Stage,
         story: &Story,
         checks: &[Check],
-        place: Temporary,
+        temporary: Temporary,
         began: Instant,
     ) -> Result<Answer, Failure> {
         let all = checks.iter().all(|check| check.shown);
@@ -128,23 +128,23 @@ impl DemoArgs {
             "repository": kept.then(|| stage.root.to_string_lossy()), "report": story.report().filter(|_| kept),
         });
         if !all {
-            let _ = place.keep();
+            let _ = temporary.keep();
         }
         Ok(Answer::new(data, text).failed_if(problem(all)))
     }
 }
 
 impl DemoArgs {
-    fn try_ideas(&self, ui: Ui, began: Instant, place: Temporary) -> Result<Answer, Failure> {
-        let root = self.keep.clone().unwrap_or_else(|| place.path().join("forecast"));
+    fn try_ideas(&self, ui: Ui, began: Instant, temporary: Temporary) -> Result<Answer, Failure> {
+        let root = self.keep.clone().unwrap_or_else(|| temporary.path().join("forecast"));
         ui.narrate(&format!(
             "# A small forecast in {}, with tests, a measurement and five ideas to improve it. There is no board.",
             root.display()
         ));
-        let (checks, report) = match try_ideas(&root, place.path(), ui) {
+        let (checks, report) = match try_ideas(&root, temporary.path(), ui) {
             Ok(Played::Whole(checks, report)) => (checks, report),
-            Ok(Played::Signal(signal)) => return Ok(stopped(signal)),
-            Err(failure) => return Err(kept_for_looking(failure, place, self.keep.is_some())),
+            Ok(Played::Signal(signal)) => return Ok(interrupted_answer(signal)),
+            Err(failure) => return Err(kept_for_looking(failure, temporary, self.keep.is_some())),
         };
         let (all, seconds) = (checks.iter().all(|check| check.shown), began.elapsed().as_secs_f64());
         let kept = self.keep.is_some() || !all;
@@ -155,20 +155,20 @@ impl DemoArgs {
         if kept {
             text.line(format!("  cd {} && liza experiment show follow-the-trend", root.display()));
         } else {
-            text.line("  liza demo --experiment --keep DIR   the same, to look around in afterwards");
+            text.line("  liza demo --experiment --keep DIR   keep the repository, to look at it afterwards");
         }
         text.line("  liza experiment run IDEAS           in a repository of your own: docs/experiments.md");
         let data = json!({
             "shown": all, "checks": checks, "seconds": seconds, "repository": kept.then(|| root.to_string_lossy()),
         });
         if !all {
-            let _ = place.keep();
+            let _ = temporary.keep();
         }
         Ok(Answer::new(data, text).failed_if(problem(all)))
     }
 }
 
-fn stopped(signal: i32) -> Answer {
+fn interrupted_answer(signal: i32) -> Answer {
     let stopped = Failure::new(ErrorCode::of_signal(signal), "stopped by a signal");
     let answer = Answer::new(json!({ "stopped": signal }), "stopped; every agent has ended").failed(stopped);
     answer.exit(exit_code(signal))
@@ -176,16 +176,16 @@ fn stopped(signal: i32) -> Answer {
 
 fn problem(all: bool) -> Option<Failure> {
     (!all).then(|| {
-        Failure::new(ErrorCode::BugDemo, "not everything that the demo shows happened")
-            .hint("`data.checks` says what is missing")
+        Failure::new(ErrorCode::BugDemo, "some promised events did not happen")
+            .hint("`data.checks` lists the missing ones")
     })
 }
 
 fn conclusion(checks: &[Check], seconds: f64) -> String {
     let missing: Vec<&str> = checks.iter().filter(|check| !check.shown).map(|check| check.what).collect();
     match missing.is_empty() {
-        true => format!("\nAll of it happened, in {seconds:.1} s.\n"),
-        false => format!("\nThis did not happen: {}.\n", missing.join("; ")),
+        true => format!("\nAll events happened, in {seconds:.1} s.\n"),
+        false => format!("\nThese events did not happen: {}.\n", missing.join("; ")),
     }
 }
 
@@ -200,15 +200,15 @@ impl From<Failure> for Ended {
     }
 }
 
-fn play(root: &Path, place: &Path, cast: Cast, ui: Ui) -> Result<(Stage, Box<Story>, Vec<Check>), Ended> {
-    let ears = Ears::open()?;
-    let signal = ears.signal();
-    let stage = Stage::build(root, place, cast, ui)?;
-    match direct(&stage, ears)? {
+fn play(root: &Path, temporary: &Path, cast: Cast, ui: Ui) -> Result<(Stage, Box<Story>, Vec<Check>), Ended> {
+    let queue = WakeQueue::open()?;
+    let signal = queue.signal();
+    let stage = Stage::build(root, temporary, cast, ui)?;
+    match direct(&stage, queue)? {
         Outcome::Signal(signal) => Err(Ended::Signal(signal)),
         Outcome::Played(story) => {
             let mut checks = judge(&stage, &story)?;
-            checks.push(attacked(place, &signal));
+            checks.push(attacked(temporary, &signal));
             match signal.load(Ordering::Relaxed) {
                 0 => Ok((stage, story, checks)),
                 signal => Err(Ended::Signal(signal)),
@@ -217,34 +217,34 @@ fn play(root: &Path, place: &Path, cast: Cast, ui: Ui) -> Result<(Stage, Box<Sto
     }
 }
 
-/// A few attacks of the red team, on repositories of their own.
-fn attacked(place: &Path, signal: &AtomicI32) -> Check {
+/// Plays a few attacks of the red team, each on its own repository.
+fn attacked(temporary: &Path, signal: &AtomicI32) -> Check {
     let quick: Vec<_> = ALL.iter().filter(|attack| attack.is_quick()).collect();
-    let tried = play_all(&quick, &place.join("redteam"), signal, false, &|_| {});
+    let tried = play_all(&quick, &temporary.join("redteam"), signal, false, &|_| {});
     end_descendants();
     let through = tried.iter().find(|tried| !tried.verdict.holds());
     let found = match through {
         Some(tried) => format!("{}: {}", tried.id, tried.verdict.words().1),
-        None => format!("{} of the {} that there are: {}", tried.len(), ALL.len(), count(&tried)),
+        None => format!("{} of {} attacks: {}", tried.len(), ALL.len(), count(&tried)),
     };
     Check {
         name: "attacks",
         shown: through.is_none() && tried.len() == quick.len(),
         what: "attacks by an agent refused",
         found,
-        place: "`liza redteam` tries them all; `liza redteam --list` says what each is".to_owned(),
+        shown_by: "`liza redteam` tries all; `liza redteam --list` describes each".to_owned(),
     }
 }
 
-/// What went wrong with the team can be looked at: the folder stays.
-fn kept_for_looking(failure: Failure, place: Temporary, kept: bool) -> Failure {
+/// Keeps the folder of a failed demo, so that a person can examine it.
+fn kept_for_looking(failure: Failure, temporary: Temporary, kept: bool) -> Failure {
     if kept || failure.code.class() != Class::Bug {
         return failure;
     }
-    let path = place.keep();
+    let path = temporary.keep();
     let hint = failure.hint.clone().unwrap_or_default();
     failure.hint(format!(
-        "{hint}{}the repository is left in {}",
+        "{hint}{}the repository stays in {}",
         if hint.is_empty() { "" } else { "; " },
         path.display()
     ))
@@ -258,7 +258,7 @@ fn ending(stage: &Stage, story: &Story, kept: bool) -> Result<String, Failure> {
     let report = story.report().unwrap_or_default();
     text.line(format!(
         "\nThe report: {report}{}",
-        if kept { "" } else { " (it goes with the folder; it begins)" }
+        if kept { "" } else { " (deleted with the folder; its first lines)" }
     ));
     if !kept && let Ok(report) = std::fs::read_to_string(report) {
         let begins =
@@ -269,11 +269,11 @@ fn ending(stage: &Stage, story: &Story, kept: bool) -> Result<String, Failure> {
 }
 
 fn table(checks: &[Check]) -> String {
-    let mut text = "\nWhat was shown, and where to see it:\n".to_owned();
+    let mut text = "\nEvents, and the commands that show them:\n".to_owned();
     for check in checks {
         let word = if check.shown { "yes" } else { "NO " };
         text.line(format!("  {word}  {}  {}", pad_to(check.what, 40), check.found));
-        text.line(format!("       {}  {}", pad_to("", 40), check.place));
+        text.line(format!("       {}  {}", pad_to("", 40), check.shown_by));
     }
     text
 }
@@ -282,13 +282,13 @@ fn try_next(root: &Path, kept: bool) -> String {
     let mut text = "\nTry next:\n".to_owned();
     if kept {
         text.line(format!(
-            "  cd {} && liza log      who did what, when; agents/ has the scripts that played them",
+            "  cd {} && liza log      each change with its actor and time; agents/ has the agents' scripts",
             root.display()
         ));
     } else {
-        text.line("  liza demo --keep DIR             the same, to look around in afterwards");
+        text.line("  liza demo --keep DIR             keep the repository, to look at it afterwards");
     }
-    text.line("  liza demo --speed 1 --coders 5   slower, with more of them");
+    text.line("  liza demo --speed 1 --coders 5   slower, with more coders");
     text.line("  liza init \"<goal>\"               in a repository of your own, then `liza run`");
     text
 }

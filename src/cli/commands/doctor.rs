@@ -40,11 +40,11 @@ impl OnBoard for DoctorArgs {
                 .at(revision));
         }
         if let Some(revision) = self.restore {
-            return bring_back(session, revision, self.dry_run);
+            return restore_plan(session, revision, self.dry_run);
         }
         let fix = self.fix && !self.dry_run;
         if fix && !session.ctx.is_human() {
-            return Err(Failure::new(Code::HumanOnly, "only a person may repair the board")
+            return Err(Failure::new(Code::HumanOnly, "only a person may fix the board")
                 .hint("`liza doctor` without --fix only reports"));
         }
         let findings = examine(&session.ctx, fix)?;
@@ -56,7 +56,7 @@ impl OnBoard for DoctorArgs {
             text.line(format!("  {by}: {}", finding.remedy));
         }
         if findings.is_empty() {
-            text.push_str("nothing is wrong");
+            text.push_str("no problems found");
         }
         // An unreadable liza.yaml is among the findings already.
         let providers = listing(&session.ctx).unwrap_or_default();
@@ -110,7 +110,7 @@ fn provider_note(providers: &[Listed]) -> Option<String> {
     (!words.is_empty()).then(|| format!("note: agent commands installed here: {}", list_words(words)))
 }
 
-fn bring_back(session: &mut Session, revision: u64, dry_run: bool) -> Result<Answer, Failure> {
+fn restore_plan(session: &mut Session, revision: u64, dry_run: bool) -> Result<Answer, Failure> {
     let ctx = &session.ctx;
     let plan = restore::plan(ctx, revision)?;
     let mut text = String::new();
@@ -146,7 +146,7 @@ fn bring_back(session: &mut Session, revision: u64, dry_run: bool) -> Result<Ans
     let before = plan.on;
     let now = restore::carry_out(ctx, plan)?;
     text.push_str(&if now == before {
-        "so nothing was restored".to_owned()
+        "nothing was restored".to_owned()
     } else {
         format!("restored as revision {now}; `liza log` shows what happened since")
     });

@@ -55,8 +55,8 @@ fn summary(report: &Report) -> String {
     let done = done.into_iter().filter(|(count, ..)| *count > 0);
     let done = commas(done.map(|(count, noun, what)| format!("{} {what}", plural(count, noun))));
     let mut stays: BTreeMap<String, usize> = BTreeMap::new();
-    for place in &report.worktrees.stay {
-        *stays.entry(format!("worktree {}", place.stays())).or_default() += 1;
+    for worktree in &report.worktrees.stay {
+        *stays.entry(format!("worktree {}", worktree.stay_heading())).or_default() += 1;
     }
     for decision in report.refs.iter().filter(|one| one.action == Action::Kept) {
         *stays.entry(format!("ref {}", decision.stays)).or_default() += 1;

@@ -68,7 +68,7 @@ impl OnBoard for InitArgs {
             text.push_str(&chosen(setup, self.no_gate));
         }
         if let Some(lines) = &made.proposed_gates {
-            text.line("Your liza.yaml has no gates. These would fit what is here; put them into it as they are, or\ninstead of its `gates: []`, if it has that line:\n");
+            text.line("Your liza.yaml has no gates. These fit the project; add them to liza.yaml, or replace its line\n`gates: []` by them:\n");
             text.line(lines);
         }
         let mut hooks = None;

@@ -70,7 +70,7 @@ impl OnBoard for LogArgs {
             }
             revision = snapshot.board.revision;
             let records = self::records(session, &snapshot, usize::MAX, false)?;
-            // A journal that became shorter was started anew.
+            // A journal that became shorter was started again.
             let new = if records.len() < seen { 0 } else { seen };
             for record in records.iter().skip(new).filter(|record| about(record)) {
                 if !print(record) {
@@ -87,7 +87,7 @@ fn records(
     session: &Session,
     snapshot: &Snapshot,
     enough: usize,
-    tell: bool,
+    report_newer: bool,
 ) -> Result<Vec<LooseRecord>, Failure> {
     let store = &session.ctx.store;
     if snapshot.version != u64::from(VERSION) {
@@ -103,7 +103,7 @@ fn records(
     // Unknown records still fit the hash chain; a broken chain is an error.
     match store.read_other_log(snapshot) {
         Ok(records) if records.iter().any(|record| !Transition::NAMES.contains(&record.event.as_str())) => {
-            if tell {
+            if report_newer {
                 session.ctx.narrate(
                     "the journal holds records of a newer liza; this version shows what it understands",
                 );
@@ -197,7 +197,8 @@ fn line(record: &LooseRecord) -> String {
             let Parts { reason, text, message, answer, goal, summary, detail, details, .. } = &parts;
             let extra = first(&[reason, text, message, answer, goal, summary, detail, details]);
             (
-                task.or_else(|| parts.tasks.as_ref().map(|tasks| several(&tasks.ids()))).unwrap_or_default(),
+                task.or_else(|| parts.tasks.as_ref().map(|tasks| task_ids_text(&tasks.ids())))
+                    .unwrap_or_default(),
                 extra
                     .filter(|text| !text.is_empty())
                     .map_or(String::new(), |text| format!(": {}", shown_line(&text))),
@@ -211,7 +212,7 @@ fn line(record: &LooseRecord) -> String {
 }
 
 /// The first of several tasks and the number of the others.
-fn several(ids: &[&str]) -> String {
+fn task_ids_text(ids: &[&str]) -> String {
     const SHOWN: usize = 5;
     let more = ids.len().saturating_sub(SHOWN);
     let shown = ids[..ids.len() - more].join(", ");

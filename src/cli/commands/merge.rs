@@ -31,16 +31,16 @@ impl OnBoard for MergeArgs {
         let options = MergeOptions { resolve_trivial: self.resolve_trivial, resolved };
         session.seal_request()?;
         match &self.task {
-            Some(task) => one(session, task, &options),
-            None => all(session, &options),
+            Some(task) => merge_one(session, task, &options),
+            None => merge_all(session, &options),
         }
     }
 }
 
-fn one(session: &mut Session, id: &TaskId, options: &MergeOptions) -> Result<Answer, Failure> {
+fn merge_one(session: &mut Session, id: &TaskId, options: &MergeOptions) -> Result<Answer, Failure> {
     let Merged { end, revision } = merge(&session.ctx, id, options)?;
     if let Some(why) = &end.failure {
-        let failure = if why.gate.is_some() { red(id, why) } else { conflict(id, &end, why) };
+        let failure = if why.gate.is_some() { gate_failure(id, why) } else { conflict(id, &end, why) };
         return Err(failure.with_data(end, revision));
     }
     let mut text =
@@ -54,7 +54,7 @@ fn one(session: &mut Session, id: &TaskId, options: &MergeOptions) -> Result<Ans
     Ok(Answer::new(end, text).at(revision))
 }
 
-fn red(id: &TaskId, why: &NotMerged) -> Failure {
+fn gate_failure(id: &TaskId, why: &NotMerged) -> Failure {
     let read = why.log.as_ref().map_or(String::new(), |log| format!("read {log}; "));
     Failure::new(Code::GateRed, format!("{id} cannot be merged: {}", why.reason))
         .hint(format!("{read}integration is unchanged; a coder fixes it after `liza task claim {id}`"))
@@ -89,7 +89,7 @@ enum Turn {
     Refused { task: TaskId, outcome: &'static str, code: ErrorCode, reason: String, hint: Option<String> },
 }
 
-fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure> {
+fn merge_all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure> {
     // A request id belongs to one merge, not to a queue of merges.
     session.ctx.request = None;
     let mut turns: Vec<Turn> = Vec::new();

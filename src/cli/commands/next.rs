@@ -105,15 +105,15 @@ fn nothing(session: &Session, roles: &[Role]) -> Result<String, Failure> {
 
 fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> {
     let ctx = &session.ctx;
-    let said = ctx.project_config()?.spend;
-    let snapshot = ctx.read_with(|board| needed_to_begin(board, &said))?;
+    let spend = ctx.project_config()?.spend;
+    let snapshot = ctx.read_with(|board| needed_to_begin(board, &spend))?;
     let board = &snapshot.board;
     let actor = board.identify(&ctx.credentials)?;
     if !actor.has_role(board, role) {
         return Err(ctx.breach(asks_for_foreign_work(&actor.id(), role)));
     }
     let world = ctx.store.surroundings(board)?;
-    let caps = holding(said, board);
+    let caps = holding(spend, board);
     let call = Call::new(actor, &ctx.now, &world);
     call.check_switches(None)?;
     // If the agent or the run has used up its spending limit, no work is offered.
@@ -130,7 +130,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
     }
     if role.judges() {
         let Some(task) = best_review(board, &call, role, affordable) else { return Ok(None) };
-        return taken(review::claim(ctx, &task.id), super::review::claim::claimed_text);
+        return work_answer(review::claim(ctx, &task.id), super::review::claim::claimed_text);
     }
     let Some(task) = best_claim(board, &call, |task| &task.role == role && affordable(task)) else {
         return Ok(None);
@@ -143,7 +143,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
         session.ctx.narrate(failure.message.clone());
         return offer(session, role);
     }
-    taken(claimed, super::task::claim::claimed_text)
+    work_answer(claimed, super::task::claim::claimed_text)
 }
 
 fn asks_for_foreign_work(by: &AgentId, role: &Role) -> Refusal {
@@ -156,7 +156,7 @@ fn asks_for_foreign_work(by: &AgentId, role: &Role) -> Refusal {
 }
 
 /// The claimed work as text; `None` if another agent was faster, because there may be other work.
-fn taken<T: Serialize>(
+fn work_answer<T: Serialize>(
     claimed: Result<(T, u64), Failure>,
     words: fn(&T) -> String,
 ) -> Result<Option<Answer>, Failure> {

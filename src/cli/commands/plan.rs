@@ -11,8 +11,8 @@ use crate::wire::plan::{Planned, Standing, read_planned};
 ///
 /// For planners and people. The file holds `tasks:` with a list, a bare list, one task, a work graph (`id`, `nodes`,
 /// optionally `edges`) or `subcontracts` (`parent_id`, `assigned_role`, `blocks`, `execution_mode`, named inputs and
-/// expected outputs). `workstreams:` (`id`, `goal`, `ownership_paths`, …) opens parts that own different paths; each gets a
-/// task for a supervisor, who plans it first. `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them. If a node
+/// expected outputs). `workstreams:` (`id`, `goal`, `ownership_paths`, …) opens workstreams that own different paths; each gets
+/// a task for a supervisor, who plans it first. `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them. If a node
 /// or subcontract lacks a spec or criteria, all tasks of the plan stay drafts; `liza task edit` completes them.
 ///
 /// --check looks for cycles, dangling references, missing or vague criteria, tasks for tests alone, tasks that are
@@ -43,7 +43,7 @@ impl OnBoard for PlanArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let bytes = session.input.document(&self.file)?;
         let root = session.ctx.root().to_owned();
-        let mut planned = read_planned(&bytes, &|path| standing(&root, path))?;
+        let mut planned = read_planned(&bytes, &|path| path_kind(&root, path))?;
         for stream in &planned.workstreams {
             planned.tasks.push(plan_task(stream)?);
         }
@@ -76,7 +76,7 @@ impl OnBoard for PlanArgs {
         session.ctx.keep_texts(&texts)?;
         // If the plan cannot be checked, the commit reports why.
         if let Ok(judged) = judge(session, &add) {
-            judged.refuse_what_routes_do()?;
+            judged.refuse_errors_of_routed_goal()?;
             for finding in judged.remarks(&lacking) {
                 session.ctx.narrate(format!("{}: {}", finding.severity.as_str(), finding.message));
             }
@@ -101,8 +101,8 @@ struct Judged {
 }
 
 impl Judged {
-    /// On a routed goal, what the check calls an error is refused also where no rule of the board does.
-    fn refuse_what_routes_do(&self) -> Result<(), Failure> {
+    /// For a routed goal, refuses errors of the check even if the rules of the board allow them.
+    fn refuse_errors_of_routed_goal(&self) -> Result<(), Failure> {
         let sized = ["micro_slice", "timebox_band", "split_unjustified"];
         let errors = self.checked.findings.iter().filter(|finding| finding.severity == Severity::Error);
         match errors.into_iter().find(|finding| sized.contains(&finding.code)) {
@@ -145,7 +145,7 @@ fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
     let call = crate::board::Call::new(actor, &session.ctx.now, &world);
     let refusal = crate::board::verb::Verb::check(add, board, &call).err();
     if let Some(refusal) = &refusal
-        && !is_said(&checked.findings, refusal)
+        && !is_reported(&checked.findings, refusal)
     {
         checked.findings.insert(0, Finding::refusal(&refusal.message, refusal.hint.as_deref()));
     }
@@ -153,7 +153,7 @@ fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
 }
 
 /// Whether a finding already reports the refusal of the board.
-fn is_said(findings: &[Finding], refusal: &Refusal) -> bool {
+fn is_reported(findings: &[Finding], refusal: &Refusal) -> bool {
     let codes: &[&str] = match refusal.code {
         Code::Cycle => &["cycle"],
         Code::DependencyMissing => &["dangling_reference"],
@@ -216,8 +216,8 @@ fn order_words(count: usize, order: &Order) -> String {
     text
 }
 
-/// What the person's checkout has at a path; a link counts as neither, because no task may work through it.
-fn standing(root: &std::path::Path, path: &str) -> Option<Standing> {
+/// Whether the person's checkout has a file or directory at a path; a link counts as neither, because no task may follow it.
+fn path_kind(root: &std::path::Path, path: &str) -> Option<Standing> {
     let path = crate::board::RepoPath::new(path).ok()?;
     let kind = std::fs::symlink_metadata(root.join(path.as_str())).ok()?.file_type();
     if kind.is_dir() {

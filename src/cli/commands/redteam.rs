@@ -44,8 +44,8 @@ impl Execute for RedteamArgs {
         }
         let failed =
             |error| Failure::new(ErrorCode::IoFailed, format!("could not make a temporary folder: {error}"));
-        let place = Temporary::new(&std::env::temp_dir(), "liza-redteam-").map_err(failed)?;
-        let dir = self.keep.clone().unwrap_or_else(|| place.path().to_owned());
+        let temporary = Temporary::new(&std::env::temp_dir(), "liza-redteam-").map_err(failed)?;
+        let dir = self.keep.clone().unwrap_or_else(|| temporary.path().to_owned());
         std::fs::create_dir_all(&dir).map_err(|error| Failure::io("make", &dir, &error))?;
         let dir = dir.canonicalize().map_err(|error| Failure::io("find", &dir, &error))?;
         let signal = Arc::new(AtomicI32::new(0));
@@ -84,7 +84,7 @@ impl Execute for RedteamArgs {
             "holds": holds, "attacks": tried, "seconds": seconds, "repositories": kept.then(|| dir.to_string_lossy()),
         });
         if !holds {
-            let _ = place.keep();
+            let _ = temporary.keep();
         }
         let broken = (!holds).then(|| {
             Failure::new(ErrorCode::RefusedFindings, "a promise does not hold on this machine")

@@ -32,7 +32,7 @@ pub enum Format {
 impl OnBoard for ReportArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         if self.goal || self.format.is_some() {
-            return whole(session, self);
+            return full_report(session, self);
         }
         let (report, text, revision) = work_graph(session)?;
         let data = serde_json::to_value(&report).map_err(|error| {
@@ -56,7 +56,7 @@ fn work_graph(session: &Session) -> Result<(GraphReport, String, u64), Failure> 
 }
 
 /// The work graph with results and cost.
-fn whole(session: &Session, args: &ReportArgs) -> Result<Answer, Failure> {
+fn full_report(session: &Session, args: &ReportArgs) -> Result<Answer, Failure> {
     let found = roll_up::gather(&session.ctx)?;
     let revision = found.everything.board.revision;
     let data = if args.goal { found.goal_json() } else { found.json() };
@@ -121,9 +121,9 @@ fn words(report: &GraphReport, goal: &str, why: &dyn Fn(&WorkNode) -> Option<Str
 
 fn gate_words(gates: &OutcomesByGate) -> String {
     let one = |kept: &KeptOutcome| {
-        let said = &kept.outcome;
-        let counts = said.counts().map_or(String::new(), |counts| format!(" ({counts})"));
-        format!("{} {}{counts}", md_inline(&said.name), md_inline(said.status.as_str()))
+        let outcome = &kept.outcome;
+        let counts = outcome.counts().map_or(String::new(), |counts| format!(" ({counts})"));
+        format!("{} {}{counts}", md_inline(&outcome.name), md_inline(outcome.status.as_str()))
     };
     if gates.0.is_empty() { "none".to_owned() } else { commas(gates.0.iter().map(one)) }
 }

@@ -60,15 +60,15 @@ impl OnBoard for ResumeArgs {
             ctx.store.refused_edits_seen()?;
             ctx.store.end_escalation(ctx.now.monotonic)?;
         }
-        let goes_on =
+        let continues =
             |question: &Question| format!("\n{} continues ({} is answered: no)", question.agent, question.id);
-        let go_on: String = answered.iter().map(goes_on).collect();
+        let continuing: String = answered.iter().map(continues).collect();
         let ids: Vec<&str> = answered.iter().map(|question| question.id.as_str()).collect();
         let Some(committed) = committed else {
             let data = json!({ "cleared": [], "answered": ids });
-            return Ok(Answer::new(data, format!("no switch is set{go_on}")));
+            return Ok(Answer::new(data, format!("no switch is set{continuing}")));
         };
-        let text = format!("removed: {}; leases extended by {paused} s{go_on}", cleared.join(", "));
+        let text = format!("removed: {}; leases extended by {paused} s{continuing}", cleared.join(", "));
         let data = json!({
             "cleared": cleared, "extended_by": paused, "tasks": committed.outcome.tasks, "answered": ids,
         });
@@ -92,13 +92,13 @@ fn answer_questions(ctx: &Context, wanted: Option<&str>) -> Result<Vec<Question>
             });
         }
         None => {
-            let asked = ctx.store.escalation();
+            let escalation = ctx.store.escalation();
             let stands = |question: &Question| {
-                asked.lines().any(|line| line.starts_with(&format!("{}: ", question.id)))
+                escalation.lines().any(|line| line.starts_with(&format!("{}: ", question.id)))
             };
             questions.retain(stands);
         }
     }
-    oversight::let_go_on(ctx, &board, &questions)?;
+    oversight::allow_to_continue(ctx, &board, &questions)?;
     Ok(questions)
 }

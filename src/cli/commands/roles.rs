@@ -23,10 +23,10 @@ impl OnBoard for RolesArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let found = roles::roles(&session.ctx)?;
         let mut answer = match &self.role {
-            None => all(&found),
+            None => all_roles(&found),
             Some(role) => {
                 session.known_role(role)?;
-                one(&found, role)
+                one_role(&found, role)
             }
         };
         if !found.problems.is_empty() {
@@ -48,7 +48,7 @@ fn short(cell: &Cell) -> String {
     }
 }
 
-fn all(found: &roles::Roles) -> Answer {
+fn all_roles(found: &roles::Roles) -> Answer {
     let Matrix { roles, rows } = &found.matrix;
     let first = rows.iter().map(|row| row.what.len()).max().unwrap_or_default() + 2;
     let width = |at: usize| {
@@ -85,7 +85,7 @@ fn outdated(ids: &[&String]) -> String {
 }
 
 /// A value and its source.
-struct Said {
+struct SettingRow {
     name: &'static str,
     value: Value,
     words: String,
@@ -96,17 +96,17 @@ const BUILT_IN: &str = "built-in";
 
 const CONFIG: &str = "liza.yaml";
 
-fn one(found: &roles::Roles, role: &Role) -> Answer {
+fn one_role(found: &roles::Roles, role: &Role) -> Answer {
     let registry = Registry::new(&found.config);
     let said = registry.settings_of(role);
     let from = |is_said: bool| if is_said { CONFIG } else { BUILT_IN };
-    let plain = |name: &'static str, value: Option<String>, is_said: bool, none: &str| Said {
+    let plain = |name: &'static str, value: Option<String>, is_said: bool, none: &str| SettingRow {
         name,
         words: value.clone().unwrap_or_else(|| none.to_owned()),
         value: json!(value),
         from: from(is_said),
     };
-    let list = |name: &'static str, values: Vec<String>, is_said: bool, none: &str| Said {
+    let list = |name: &'static str, values: Vec<String>, is_said: bool, none: &str| SettingRow {
         name,
         words: if values.is_empty() { none.to_owned() } else { values.join(", ") },
         value: json!(values),
@@ -114,9 +114,9 @@ fn one(found: &roles::Roles, role: &Role) -> Answer {
     };
     let names = |roles: Vec<Role>| roles.iter().map(Role::to_string).collect::<Vec<_>>();
     let provider = registry.provider(role);
-    let limits = Limits::of_role(role, said);
-    let own = said.cloned().unwrap_or_default();
-    let figure = |name: &'static str, holds: Option<u64>, own: Option<u64>| Said {
+    let limits = Limits::of_role(role, settings);
+    let own = settings.cloned().unwrap_or_default();
+    let figure = |name: &'static str, holds: Option<u64>, own: Option<u64>| SettingRow {
         name,
         words: holds.map_or("none".to_owned(), |figure| figure.to_string()),
         value: json!(holds),
@@ -153,7 +153,7 @@ fn one(found: &roles::Roles, role: &Role) -> Answer {
     let agents = found.registered_before.iter().filter(|(_, roles)| roles.contains(role));
     let agents: Vec<&String> = agents.map(|(id, _)| id).collect();
     text.push_str(&outdated(&agents));
-    let setting = |row: Said| (row.name.to_owned(), json!({ "value": row.value, "from": row.from }));
+    let setting = |row: SettingRow| (row.name.to_owned(), json!({ "value": row.value, "from": row.from }));
     let settings: Map<String, Value> = rows.into_iter().map(setting).collect();
     let cells: Map<String, Value> =
         cells.into_iter().map(|(what, cell)| (what.clone(), json!(cell))).collect();

@@ -18,7 +18,7 @@ use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 /// coder and one reviewer; everything else goes to workstreams with a plan each, and to an auditor at the end. The
 /// planner estimates, unless --t-max and --t-why are given.
 ///
-/// Starts agents whenever there is work and room, as `team`, `roles`, `provider` and `run` in liza.yaml say: reviews
+/// Starts agents whenever there is work and room, with the settings `team`, `roles`, `provider` and `run` of liza.yaml: reviews
 /// and merges before new tasks, and never two tasks at once whose paths overlap. Ends when everything is merged (exit
 /// 0), when only a person can continue (exit 1, with what is needed and the command for it), at ABORT (exit 5) or at
 /// a signal. Ctrl-C asks the agents to end and keeps their work; a second Ctrl-C ends them at once. Run it again to
@@ -151,11 +151,8 @@ impl RunArgs {
         let id = &goal.id;
         let next = "give the next goal: liza goal \"TEXT\"";
         if goal.status == GoalStatus::Abandoned {
-            return Err(Failure::new(
-                ErrorCode::RefusedStuck,
-                format!("there is nothing to do: {id} was abandoned"),
-            )
-            .hint(next));
+            return Err(Failure::new(ErrorCode::RefusedStuck, format!("nothing to do: {id} was abandoned"))
+                .hint(next));
         }
         let text = format!("nothing to do: {id} is complete\nget the work:       liza deliver\n{next}");
         let data = json!({ "outcome": "complete", "causes": [], "goal": id, "nothing_to_do": true, "next": "liza deliver" });
@@ -220,14 +217,14 @@ fn questions(ctx: &Context, causes: &[Cause]) -> Vec<(TaskId, String, String)> {
     let board = &snapshot.board;
     let blocked = causes.iter().filter_map(|cause| board.task(&TaskId::new(cause.task.as_ref()?).ok()?));
     let blocked = blocked.filter(|task| task.status == Status::Blocked && !task.hypothesis_exhausted());
-    let asked = |task: &Task| {
+    let questions_of = |task: &Task| {
         let command = format!("liza task unblock {} --answer \"YOUR ANSWER\"", task.id);
         let body = task.body();
         let reason = body.blocked_reason.iter().filter(|_| body.blocked_questions.is_empty());
-        let asked = body.blocked_questions.iter().chain(reason);
-        asked.map(|question| (task.id.clone(), question.clone(), command.clone())).collect::<Vec<_>>()
+        let questions_of = body.blocked_questions.iter().chain(reason);
+        questions_of.map(|question| (task.id.clone(), question.clone(), command.clone())).collect::<Vec<_>>()
     };
-    blocked.flat_map(asked).collect()
+    blocked.flat_map(questions_of).collect()
 }
 
 fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<Answer, Failure> {
@@ -244,7 +241,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
     }
     let facts = facts(finished, outcome);
     let questions = questions(ctx, &facts.causes);
-    let asked: Vec<Value> = questions
+    let question_values: Vec<Value> = questions
         .iter()
         .map(
             |(task, question, command)| json!({ "task": task, "question": question, "answer_with": command }),
@@ -256,7 +253,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
         Ok(written) => (
             json!({
                 "outcome": outcome, "causes": facts.causes, "seconds": written.seconds, "counts": written.counts,
-                "report": written.markdown, "report_json": written.json, "stopped": facts.stopped, "questions": asked, "next": next,
+                "report": written.markdown, "report_json": written.json, "stopped": facts.stopped, "questions": question_values, "next": next,
             }),
             format!("report: {}", written.markdown.display()),
             written.revision,
@@ -265,7 +262,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
         Err(failure) => (
             json!({
                 "outcome": outcome, "causes": facts.causes, "seconds": facts.seconds, "counts": {}, "report": null,
-                "report_json": null, "report_failed": failure.message, "stopped": facts.stopped, "questions": asked, "next": next,
+                "report_json": null, "report_failed": failure.message, "stopped": facts.stopped, "questions": question_values, "next": next,
             }),
             format!("cannot write the report: {}", failure.message),
             0,
@@ -295,7 +292,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
                 lines.push(format!("and {more} more; the report has them all"));
             }
             let stuck = Failure::new(ErrorCode::RefusedStuck, "no task can proceed without a person")
-                .hint("`data.causes` says what each task needs and the command for it; then run it again");
+                .hint("`data.causes` lists what each task needs and the command for it; then run it again");
             let mut text = format!("no task can proceed without a person:\n  {}\n", lines.join("\n  "));
             for (task, question, command) in questions.iter().take(MOST_CAUSES) {
                 text.line(format!("{task} asks: {}\n  {command}", shown_line(question)));

@@ -42,7 +42,7 @@ impl OnBoard for StatusArgs {
             counts.insert(status.as_str().to_owned(), count.into());
         }
         // Reported, not refused: the caller may be the person who decides about it.
-        let moved = moved::shown(&session.ctx, board);
+        let moved = moved::evidence_to_show(&session.ctx, board);
         let wakes = wakes(board, session.ctx.now.wall);
         // Every command reports unseen messages to agents; only `status` reports them to people.
         let unread = board.unseen_by(&AgentId::human()).len();
@@ -129,9 +129,9 @@ impl StatusArgs {
         }
         for crash in failing(board, now) {
             let class = crash.class.map_or("crash", CrashClass::as_str);
-            let (agent, said) = (&crash.agent, shown_line(&crash.text));
+            let (agent, words) = (&crash.agent, shown_line(&crash.text));
             text.line(format!(
-                "!! {agent} ({class}): {said} (`liza agent log {agent}` shows its last session)"
+                "!! {agent} ({class}): {words} (`liza agent log {agent}` shows its last session)"
             ));
         }
         let tasks: Vec<_> =

@@ -63,7 +63,7 @@ fn words(report: &Report) -> String {
     }
     match &report.kept {
         Some(kept) => text.line(format!(
-            "the board is kept in {}; keep or delete it; renamed to .liza it is a board again",
+            "the board is kept in {}; delete it, or rename it to .liza to use it again",
             kept.display()
         )),
         None => text.line("there is no board here"),

@@ -124,11 +124,11 @@ fn read_file(session: &Session, file: &str) -> Result<Board, Failure> {
             decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
             Ok(decoded.into_board())
         }
-        // A file without liza's checksum is parsed strictly, so that the error names the place.
+        // A file without liza's checksum is parsed strictly, so that the error names the line.
         Err(StateError::Edited | StateError::Former | StateError::Truncated) => {
             crate::wire::flat::read_edited(&bytes, &session.ctx.now).map_err(|error| {
                 Failure::new(ErrorCode::BoardInvalid, format!("{file}: {error}"))
-                    .hint("fix that place in the file")
+                    .hint("fix that line of the file")
             })
         }
         Err(why) => Err(invalid(&why).into()),

@@ -5,7 +5,7 @@ use crate::supervise::watcher::Ended;
 
 /// Watch the board and report what needs a person
 ///
-/// People only. Reports each thing once: here, in .liza/alerts.log, and to the command `watch.notify` of liza.yaml.
+/// People only. Reports each problem once: here, in .liza/alerts.log, and to the command `watch.notify` of liza.yaml.
 /// If the board cannot be trusted, the watcher sets PAUSE, which halts all agents; it writes the summary of a
 /// CHECKPOINT switch that was set with `touch`. One watcher per board; a second one exits 3. liza works the same
 /// without a watcher. Ends at a signal, or with exit 6 when the board is gone.

@@ -1,4 +1,4 @@
-//! Whether the demo showed what it is there to show: judged by the board, the log and the repository, not by the script.
+//! Checks that each event of the demo really happened, from the board, the journal and the repository; the scripts have no say.
 
 use super::stage::{Stage, Tested};
 use super::story::Story;
@@ -9,27 +9,27 @@ use crate::board::state::GoalStatus;
 use crate::cli::prelude::*;
 use crate::wire::log::Record;
 
-/// One of the things shown.
+/// One event that the demo must show.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
     pub name: &'static str,
     /// Whether it happened.
     pub shown: bool,
     pub what: &'static str,
-    /// What was found.
+    /// The evidence for it, or against it.
     pub found: String,
     /// The command or page that shows it.
     #[serde(rename = "where")]
-    pub place: String,
+    pub shown_by: String,
 }
 
-/// Where the gate that stopped `join` wrote what it said.
+/// The log of the gate that stopped the merge of `join`.
 const GATE_LOG: &str = "gate-merge-tests.log";
 
-/// A task with its history, as the board has it.
-struct Played<'b>(&'b Task);
+/// A task of the demo, on the board after the run.
+struct DemoTask<'b>(&'b Task);
 
-impl<'b> Played<'b> {
+impl<'b> DemoTask<'b> {
     fn of(board: &'b Board, id: &str) -> Result<Self, Failure> {
         let found = board.tasks.iter().find(|task| task.id.as_str() == id);
         let missing = || Failure::new(ErrorCode::BugDemo, format!("there is no task `{id}`"));
@@ -48,19 +48,19 @@ impl<'b> Played<'b> {
         self.events(Event::Claimed).any(|line| line.from == Some(status))
     }
 
-    /// What the first such entry of its history says.
+    /// The detail of the first such event in the task's history.
     fn detail(&self, event: Event) -> &'b str {
         self.events(event).next().and_then(|line| line.detail.as_deref()).unwrap_or_default()
     }
 
-    /// What was handed in at first.
+    /// The commit that was submitted first.
     fn first_commit(&self) -> &'b str {
         let first = self.events(Event::Submitted).next().and_then(|line| line.commit.as_ref());
         first.map_or("", |commit| commit.as_str())
     }
 
-    /// Whether the log has the merge of this task before the first claim of `later`. The events of the run do not prove it:
-    /// its lines come from several processes.
+    /// Whether the journal has the merge of this task before the first claim of `later`. The events that `liza run` prints
+    /// do not prove the order: they come from several processes.
     fn merged_before(&self, log: &[Record], later: &str) -> bool {
         let merge = self.0.body().merge.as_ref().and_then(|merge| merge.commit.as_ref());
         let merged = log.iter().find(
@@ -76,7 +76,7 @@ impl<'b> Played<'b> {
         self.0.body().merge.as_ref().and_then(|merge| merge.commit.as_ref()).map_or("", CommitId::short)
     }
 
-    /// Who did this first.
+    /// The agent of the first such event.
     fn first_by(&self, event: Event) -> &'b str {
         self.events(event).next().map_or("", |line| line.agent.as_str())
     }
@@ -86,11 +86,11 @@ pub fn judge(stage: &Stage, story: &Story) -> Result<Vec<Check>, Failure> {
     let board = stage.board()?;
     let commits = stage.git(&["rev-list", "--first-parent", "integration"])?;
     let commits: Vec<&str> = commits.lines().collect();
-    // The tests of every commit take as long as all else; they are run meanwhile.
+    // The tests of all commits take as long as all other checks; both run at the same time.
     std::thread::scope(|scope| {
         let test = || stage.tests_of("history", &commits);
         let history = std::thread::Builder::new().spawn_scoped(scope, test);
-        let mut checks = seen(stage, story, &board)?;
+        let mut checks = board_checks(stage, story, &board)?;
         let history = match history {
             Ok(running) => running
                 .join()
@@ -103,8 +103,8 @@ pub fn judge(stage: &Stage, story: &Story) -> Result<Vec<Check>, Failure> {
     })
 }
 
-/// What the board and the log tell.
-fn seen(stage: &Stage, story: &Story, board: &Board) -> Result<Vec<Check>, Failure> {
+/// The checks that need only the board, the journal and the story.
+fn board_checks(stage: &Stage, story: &Story, board: &Board) -> Result<Vec<Check>, Failure> {
     Ok(vec![
         decomposition(stage, board)?,
         parallel(story),
@@ -119,12 +119,12 @@ fn seen(stage: &Stage, story: &Story, board: &Board) -> Result<Vec<Check>, Failu
 
 fn decomposition(stage: &Stage, board: &Board) -> Result<Check, Failure> {
     let tasks = board.tasks.len();
-    let readme = Played::of(board, "readme")?.0;
+    let readme = DemoTask::of(board, "readme")?.0;
     let needed = &readme.depends_on;
     let by_planner = readme.body().created_by.as_str() == "planner-1";
     let log = stage.log(board)?;
     let in_order = |earlier: &str, later: &str| -> Result<bool, Failure> {
-        Ok(Played::of(board, earlier)?.merged_before(&log, later))
+        Ok(DemoTask::of(board, earlier)?.merged_before(&log, later))
     };
     let mut all_in_order = in_order("words", "count")? && in_order("words", "top")? && !needed.is_empty();
     for task in needed {
@@ -134,8 +134,8 @@ fn decomposition(stage: &Stage, board: &Board) -> Result<Check, Failure> {
         name: "decomposition",
         shown: by_planner && all_in_order && tasks == stage.cast.tasks as usize,
         what: "the goal split into tasks with dependencies",
-        found: format!("{tasks} tasks by planner-1; readme began after all {} it depends on", needed.len()),
-        place: "liza graph".to_owned(),
+        found: format!("{tasks} tasks by planner-1; readme started after its {} dependencies", needed.len()),
+        shown_by: "liza graph".to_owned(),
     })
 }
 
@@ -146,24 +146,24 @@ fn parallel(story: &Story) -> Check {
         shown: at_once.len() >= 2,
         what: "work in parallel",
         found: format!("at work at the same moment: {}", at_once.join(", ")),
-        place: "the report, \"What happened\"".to_owned(),
+        shown_by: "the report, \"What happened\"".to_owned(),
     }
 }
 
 fn ownership(stage: &Stage, story: &Story, board: &Board) -> Result<Check, Failure> {
     let waited = story.waited_for.as_deref() == Some("usage");
-    let in_order = Played::of(board, "usage")?.merged_before(&stage.log(board)?, "version");
+    let in_order = DemoTask::of(board, "usage")?.merged_before(&stage.log(board)?, "version");
     Ok(Check {
         name: "ownership",
         shown: waited && in_order,
-        what: "an ownership wait",
-        found: "version waited while usage had `wordtool`, and began when that was merged".to_owned(),
-        place: "liza task show version".to_owned(),
+        what: "a wait for an owned file",
+        found: "version waited while usage owned `wordtool`, and started after usage was merged".to_owned(),
+        shown_by: "liza task show version".to_owned(),
     })
 }
 
 fn rejection(board: &Board) -> Result<Check, Failure> {
-    let count = Played::of(board, "count")?;
+    let count = DemoTask::of(board, "count")?;
     let issue = count.0.body().issues.first();
     let text = issue.map_or("", |issue| &issue.issue);
     let resolved =
@@ -174,14 +174,14 @@ fn rejection(board: &Board) -> Result<Check, Failure> {
         shown: count.events(Event::Rejected).next().is_some() && resolved && fixed && count.is_merged(),
         what: "a rejection and its fix",
         found: format!("{}; fixed and merged as {}", text, count.merge()),
-        place: "liza task show count".to_owned(),
+        shown_by: "liza task show count".to_owned(),
     })
 }
 
 fn own_approval(stage: &Stage, board: &Board) -> Result<Check, Failure> {
-    let words = Played::of(board, "words")?;
+    let words = DemoTask::of(board, "words")?;
     let coder = words.first_by(Event::Submitted);
-    // Once under its own name, once under none; where the kernel does not tell who is whose child, only the first is tried.
+    // The coder tries with its own identity and without any; the second try needs a kernel that shows the parents of a process.
     let tries = if cfg!(target_os = "linux") { 2 } else { 1 };
     let log = stage.log(board)?;
     let violations = log.iter().filter(|record| matches!(record.what, Transition::RecordViolation(_)));
@@ -195,18 +195,18 @@ fn own_approval(stage: &Stage, board: &Board) -> Result<Check, Failure> {
             && approved_by.starts_with("code-reviewer-"),
         what: "self-approval refused",
         found: format!("{coder} was refused {} times; {approved_by} approved words", refused.len()),
-        place: format!("liza log: record_violation at {}", refused.join(", ")),
+        shown_by: format!("liza log: record_violation at {}", refused.join(", ")),
     })
 }
 
 fn takeover(stage: &Stage, story: &Story, board: &Board) -> Result<Check, Failure> {
-    let top = Played::of(board, "top")?;
+    let top = DemoTask::of(board, "top")?;
     let killed = story.killed.as_deref().unwrap_or_default();
     let finished = top.first_by(Event::Submitted);
     let released = top
         .events(Event::Released)
         .any(|line| line.detail.as_ref().is_some_and(|detail| detail.contains("signal 9")));
-    // The commit of the one who was killed is part of what was merged.
+    // The killed coder's commit is part of integration.
     let kept =
         stage.git(&["log", "--format=%an %s", "integration"])?.contains(&format!("{killed} Test of top"));
     Ok(Check {
@@ -218,37 +218,40 @@ fn takeover(stage: &Stage, story: &Story, board: &Board) -> Result<Check, Failur
             && kept
             && top.is_merged(),
         what: "a killed coder's task taken over",
-        found: format!("{finished} finished what {killed} had begun; merged as {}", top.merge()),
-        place: "liza task show top".to_owned(),
+        found: format!("{finished} finished the work of {killed}; merged as {}", top.merge()),
+        shown_by: "liza task show top".to_owned(),
     })
 }
 
 fn conflict(stage: &Stage, board: &Board) -> Result<Check, Failure> {
-    let both = [Played::of(board, "upper")?, Played::of(board, "reverse")?];
+    let both = [DemoTask::of(board, "upper")?, DemoTask::of(board, "reverse")?];
     let failed = both.iter().find(|task| task.events(Event::IntegrationFailed).next().is_some());
     let fixed =
         failed.is_some_and(|task| task.is_merged() && task.was_claimed_from(Status::IntegrationFailed));
     let text = stage.git(&["show", "integration:lib/text.sh"])?;
     let found = failed.map_or("there was no conflict".to_owned(), |task| {
         let detail = task.detail(Event::IntegrationFailed);
-        format!("{}: {detail}; settled and merged as {}", task.0.id, task.merge())
+        format!("{}: {detail}; resolved and merged as {}", task.0.id, task.merge())
     });
     Ok(Check {
         name: "conflict",
         shown: fixed && text.contains("upper() {") && text.contains("backwards() {"),
-        what: "a conflict settled by an integration fix",
+        what: "a conflict resolved by its coder",
         found,
-        place: failed.map_or(String::new(), |task| format!("liza task show {}", task.0.id)),
+        shown_by: failed.map_or(String::new(), |task| format!("liza task show {}", task.0.id)),
     })
 }
 
 fn pause(story: &Story, board: &Board) -> Result<Check, Failure> {
-    let usage = Played::of(board, "usage")?;
+    let usage = DemoTask::of(board, "usage")?;
     let (shown, found) = match &story.pause {
         None => (false, "the run was never paused".to_owned()),
         Some(pause) if pause.begun_meanwhile.is_empty() => (
             pause.resumed && usage.is_merged(),
-            format!("nothing began from revision {} to {}; then it went on", pause.from, pause.until),
+            format!(
+                "no work started between revisions {} and {}; after `liza resume` the team went on",
+                pause.from, pause.until
+            ),
         ),
         Some(pause) => (false, format!("while paused: {}", pause.begun_meanwhile.join(", "))),
     };
@@ -257,20 +260,20 @@ fn pause(story: &Story, board: &Board) -> Result<Check, Failure> {
         shown,
         what: "PAUSE and resume",
         found,
-        place: "liza log: extend_leases".to_owned(),
+        shown_by: "liza log: extend_leases".to_owned(),
     })
 }
 
 fn gate(stage: &Stage, board: &Board, history: &[Tested]) -> Result<Check, Failure> {
-    let (first, second) = (Played::of(board, "separator")?, Played::of(board, "join")?);
+    let (first, second) = (DemoTask::of(board, "separator")?, DemoTask::of(board, "join")?);
     let reason = second.detail(Event::IntegrationFailed);
     let fixed = second.was_claimed_from(Status::IntegrationFailed);
-    // Made once more without liza: what each of them handed in, and both together.
+    // Repeated without liza: the tests of each submitted commit alone, and of both merged.
     let alone = [first.first_commit(), second.first_commit()];
     let together = stage.git(&["merge-tree", "--write-tree", alone[0], alone[1]])?;
     let tested = stage.tests_of("together", &[alone[0], alone[1], together.trim()])?;
     let red_together = matches!(tested.as_slice(), [one, other, both]
-        if one.green && other.green && !both.green && both.said.contains("FAILED  tests/test_join.sh"));
+        if one.green && other.green && !both.green && both.output.contains("FAILED  tests/test_join.sh"));
     let prompted = stage.prompts("join").iter().any(|prompt| {
         ["Gate `tests`", GATE_LOG, "tests/test_join.sh"].iter().all(|text| prompt.contains(text))
     });
@@ -283,22 +286,22 @@ fn gate(stage: &Stage, board: &Board, history: &[Tested]) -> Result<Check, Failu
             && fixed
             && second.is_merged()
             && green == history.len(),
-        what: "green alone, red together: stopped",
+        what: "a merge stopped by a gate",
         found: format!(
             "join: {reason}; fixed and merged as {}; {green} of {} commits on integration are green",
             second.merge(),
             history.len()
         ),
-        place: "liza task show join; liza gate show join".to_owned(),
+        shown_by: "liza task show join; liza gate show join".to_owned(),
     })
 }
 
 fn goal(stage: &Stage, story: &Story, board: &Board, head: Option<&Tested>) -> Result<Check, Failure> {
-    let (green, said) = head.map_or((false, ""), |head| (head.green, head.said.as_str()));
+    let (green, output) = head.map_or((false, ""), |head| (head.green, head.output.as_str()));
     let complete = story.answer.data.as_ref().is_some_and(|end| end.outcome == "complete")
         && board.rest.goal.status == GoalStatus::Complete;
     let verified = stage.must_liza(&["verify"]).is_ok();
-    let tests = said.lines().filter(|line| line.starts_with("ok ")).count();
+    let tests = output.lines().filter(|line| line.starts_with("ok ")).count();
     let word = |yes: bool, no: &'static str| if yes { "" } else { no };
     Ok(Check {
         name: "goal",
@@ -308,8 +311,8 @@ fn goal(stage: &Stage, story: &Story, board: &Board, head: Option<&Tested>) -> R
             "{tests} tests on integration{}{}{}",
             word(green, ", and some fail"),
             word(complete, ", goal not complete"),
-            word(verified, ", `liza verify` finds something")
+            word(verified, ", `liza verify` fails")
         ),
-        place: "liza verify; sh tests/run.sh on integration".to_owned(),
+        shown_by: "liza verify; sh tests/run.sh on integration".to_owned(),
     })
 }

@@ -1,5 +1,5 @@
-//! The run of the team, from its start to its end, and what the demo does in between: it kills a coder, sets PAUSE, and tells
-//! what happens. It waits for conditions, never for time to pass.
+//! Runs the team from start to end. Meanwhile the demo kills a coder, sets PAUSE, and narrates the events. The demo waits
+//! for conditions, never for time to pass.
 
 use std::io::{BufRead, BufReader};
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use crate::policy::view::Scene;
 use crate::supervise::child::end_descendants;
 use crate::supervise::{ChildAnswer, Event, Kind, signals};
 
-/// How often marker files are looked for.
+/// How often the demo looks for marker files.
 const LOOK: Duration = Duration::from_millis(20);
-/// Nothing at all for so long, and the demo is given up.
+/// The demo fails after this time without any event.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
-/// How long a run has to end after it was asked to.
+/// How long a run may take to end after the demo stopped it.
 const GRACE: Duration = Duration::from_secs(15);
-/// How routine notices begin: something is run, was run before, or waits its turn.
+/// First words of notices that the demo does not show.
 const ROUTINE: [&str; 3] = ["running the validation", "gate ", "another process is merging"];
-/// What must not be in the log while PAUSE is set.
-const BEGINNINGS: [&str; 8] =
+/// Verbs that must not be in the journal while PAUSE is set.
+const FORBIDDEN_WHILE_PAUSED: [&str; 8] =
     ["begin_claim", "submit", "start_review", "approve", "reject", "discuss", "begin_merge", "add_tasks"];
 
 pub enum Outcome {
@@ -35,21 +35,21 @@ pub enum Outcome {
 }
 
 pub(super) enum Wake {
-    Said(Box<Event>),
+    Event(Box<Event>),
     Answered(ChildAnswer<RunEnd>),
     Ended,
     Signal(i32),
 }
 
-/// How far the killing of a coder is.
-enum Kill {
+/// Progress of the scene in which a coder is killed.
+enum KillProgress {
     NotYet,
     Done { agent: String },
     TakenOver,
 }
 
-/// How far the pause is.
-enum Stop {
+/// Progress of the scene with the PAUSE switch.
+enum PauseProgress {
     NotYet,
     Set,
     Noticed { from: u64 },
@@ -59,21 +59,21 @@ enum Stop {
 struct Director<'a> {
     stage: &'a Stage,
     story: Story,
-    kill: Kill,
-    stop: Stop,
-    told_parallel: bool,
-    told_gate: bool,
-    told_approval: bool,
+    kill: KillProgress,
+    pause: PauseProgress,
+    showed_parallel: bool,
+    showed_gate: bool,
+    showed_approval: bool,
 }
 
-/// Where everything comes together that the demo waits for. Opened first: from then on a signal ends the demo in order.
-pub struct Ears {
+/// Events of the run, its answer, and signals, in one queue. Opened first: from then on a signal ends the demo cleanly.
+pub struct WakeQueue {
     pub(super) tx: Sender<Wake>,
     pub(super) rx: Receiver<Wake>,
     signal: Arc<AtomicI32>,
 }
 
-impl Ears {
+impl WakeQueue {
     pub fn open() -> Result<Self, Failure> {
         let (tx, rx) = channel();
         let to = tx.clone();
@@ -87,23 +87,23 @@ impl Ears {
         Ok(Self { tx, rx, signal })
     }
 
-    /// The last signal that came; 0 before.
+    /// The last signal received; 0 if none.
     pub fn signal(&self) -> Arc<AtomicI32> {
         self.signal.clone()
     }
 }
 
-pub fn direct(stage: &Stage, ears: Ears) -> Result<Outcome, Failure> {
-    let Ears { tx, rx, .. } = ears;
+pub fn direct(stage: &Stage, queue: WakeQueue) -> Result<Outcome, Failure> {
+    let WakeQueue { tx, rx, .. } = queue;
     let mut run = Run::start(stage, tx, &["run"])?;
     let mut director = Director {
         stage,
         story: Story::default(),
-        kill: Kill::NotYet,
-        stop: Stop::NotYet,
-        told_parallel: false,
-        told_gate: false,
-        told_approval: false,
+        kill: KillProgress::NotYet,
+        pause: PauseProgress::NotYet,
+        showed_parallel: false,
+        showed_gate: false,
+        showed_approval: false,
     };
     let outcome = director.watch(&rx);
     run.end();
@@ -112,7 +112,7 @@ pub fn direct(stage: &Stage, ears: Ears) -> Result<Outcome, Failure> {
     }
     let story = director.story;
     if !story.answer.ok {
-        let why = story.answer.error.as_ref().map_or("it did not say why", |error| &error.message);
+        let why = story.answer.error.as_ref().map_or("it gave no reason", |error| &error.message);
         return Err(Failure::new(ErrorCode::BugDemo, format!("`liza run` failed: {why}")));
     }
     for cause in story.answer.data.iter().flat_map(|end| &end.causes) {
@@ -121,7 +121,7 @@ pub fn direct(stage: &Stage, ears: Ears) -> Result<Outcome, Failure> {
     Ok(Outcome::Played(Box::new(story)))
 }
 
-/// `liza run`, which ends with the demo whatever becomes of it.
+/// The process of `liza run`, which ends with the demo in any case.
 pub(super) struct Run {
     child: Child,
 }
@@ -130,7 +130,7 @@ impl Run {
     pub(super) fn start(stage: &Stage, tx: Sender<Wake>, args: &[&str]) -> Result<Self, Failure> {
         adopt_orphans();
         let mut child = stage
-            .on_stage(Program::held(this_program()))
+            .in_repository(Program::held(this_program()))
             .args(["--json"].iter().chain(args))
             .streams(Streams::OutputOnly)
             .start()
@@ -139,17 +139,17 @@ impl Run {
             let listening = crate::host::start_thread(move || listen(pipe, &tx));
             listening.map_err(|error| {
                 child.end();
-                Failure::new(ErrorCode::IoFailed, format!("liza cannot be listened to: {error}"))
+                Failure::new(ErrorCode::IoFailed, format!("the output of liza cannot be read: {error}"))
             })?;
         }
         Ok(Self { child })
     }
 
-    /// Asks it to end, which ends its agents, and leaves nothing behind.
+    /// Stops the run and its agents, and waits for all their processes to end.
     pub(super) fn end(&mut self) {
         let deadline = Instant::now() + GRACE;
         if let Ok(None) = self.child.try_wait() {
-            // The holder leaves signals to the command it holds, so they go to the group of both.
+            // `liza __hold` ignores signals that its command should handle, so the signal goes to the process group of both.
             self.child.signal_group(Signal::TERM);
         }
         while matches!(self.child.try_wait(), Ok(None)) {
@@ -171,7 +171,7 @@ impl Drop for Run {
 fn listen(pipe: impl std::io::Read, tx: &Sender<Wake>) {
     for line in BufReader::new(pipe).lines().map_while(Result::ok) {
         let wake = match serde_json::from_str::<Event>(&line) {
-            Ok(event) => Wake::Said(Box::new(event)),
+            Ok(event) => Wake::Event(Box::new(event)),
             Err(_) => Wake::Answered(serde_json::from_str(&line).unwrap_or_default()),
         };
         if tx.send(wake).is_err() {
@@ -181,13 +181,13 @@ fn listen(pipe: impl std::io::Read, tx: &Sender<Wake>) {
     let _ = tx.send(Wake::Ended);
 }
 
-/// Whether a gate has been run to its end, and not only asked.
+/// Whether the event reports a gate that ran, not a cached pass.
 fn gate_ran(event: &Event) -> bool {
     event.event == Kind::Notice && event.text.starts_with("gate ") && event.text.contains(" after ")
 }
 
-/// One short line for what people want to follow.
-pub(super) fn tell(stage: &Stage, event: &Event) {
+/// Prints one short line for an event that a person wants to follow.
+pub(super) fn narrate_event(stage: &Stage, event: &Event) {
     let gate_ran = gate_ran(event);
     let is_news = match event.event {
         Kind::Started | Kind::Ended | Kind::Ready | Kind::Board => false,
@@ -199,7 +199,6 @@ pub(super) fn tell(stage: &Stage, event: &Event) {
         let task = event.task.as_deref().map(|task| format!(" {task}")).unwrap_or_default();
         let text = match event.text.as_str() {
             "" => String::new(),
-            // It speaks for itself.
             said if gate_ran => said.to_owned(),
             said => format!("  ({said})"),
         };
@@ -210,84 +209,81 @@ pub(super) fn tell(stage: &Stage, event: &Event) {
 }
 
 impl Director<'_> {
-    /// Until the run has ended; the signal, if one came first.
+    /// Follows the run to its end; returns the signal that interrupted it, if any.
     fn watch(&mut self, rx: &Receiver<Wake>) -> Result<Option<i32>, Failure> {
         let mut last = Instant::now();
         let patience = PATIENCE + Duration::from_secs_f64(self.stage.cast.speed.unwrap_or_default() * 10.0);
         loop {
             match rx.recv_timeout(LOOK) {
-                Ok(Wake::Said(event)) => {
+                Ok(Wake::Event(event)) => {
                     last = Instant::now();
-                    self.heed(*event)?;
+                    self.handle_event(*event)?;
                 }
                 Ok(Wake::Answered(answer)) => self.story.answer = answer,
                 Ok(Wake::Signal(signal)) => return Ok(Some(signal)),
                 Ok(Wake::Ended) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 Err(RecvTimeoutError::Timeout) if last.elapsed() > patience => {
-                    let text = format!("nothing has happened for {} s", patience.as_secs());
+                    let text = format!("no event for {} s", patience.as_secs());
                     return Err(Failure::new(ErrorCode::BugDemo, text));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            self.look_around()?;
+            self.check_markers()?;
         }
     }
 
-    fn heed(&mut self, event: Event) -> Result<(), Failure> {
-        if !self.told_gate && gate_ran(&event) {
-            self.told_gate = true;
+    fn handle_event(&mut self, event: Event) -> Result<(), Failure> {
+        if !self.showed_gate && gate_ran(&event) {
+            self.showed_gate = true;
             self.stage.heading(
-                "Before the branch moves, the gate of liza.yaml runs on what is merged: here, all the tests.",
+                "Before the branch moves, the gate of liza.yaml (all tests) runs on the merged tree.",
             );
         }
-        tell(self.stage, &event);
+        narrate_event(self.stage, &event);
         let (kind, task) = (event.event, event.task.clone().unwrap_or_default());
         let (agent, text) = (event.agent.clone(), event.text.clone());
         self.story.events.push(event);
         match (kind, task.as_str()) {
             (Kind::Ended, "") if agent.starts_with("planner") && self.story.events.len() < 4 => {
-                self.stage
-                    .heading("The planner has cut the goal into tasks; what depends on another comes later.");
+                self.stage.heading("The planner has split the goal into tasks with dependencies.");
                 self.stage.show(&self.stage.liza(&["graph"])?);
             }
-            (Kind::Started, _) if !self.told_parallel && self.story.coders_at_once().len() > 1 => {
-                self.told_parallel = true;
-                self.stage.heading("Several coders work at once, each in a worktree of its own.");
+            (Kind::Started, _) if !self.showed_parallel && self.story.coders_at_once().len() > 1 => {
+                self.showed_parallel = true;
+                self.stage.heading("Several coders work in parallel, each in its own worktree.");
             }
-            (Kind::Claimed, "usage") if self.story.waited_for.is_none() => self.see_who_waits()?,
+            (Kind::Claimed, "usage") if self.story.waited_for.is_none() => self.show_ownership_wait()?,
             (Kind::Rejected, _) => {
-                self.stage.heading(&format!(
-                    "The reviewer found something in {task}. This is what its coder reads:"
-                ));
+                self.stage.heading(&format!("The reviewer rejected {task}. Its coder reads:"));
                 self.stage.show(&self.stage.liza(&["task", "show", &task, "--feedback"])?);
             }
             (Kind::MergeFailed, _) if text.contains("Gate `") => {
                 self.stage.heading(&format!(
-                    "{task} is green alone, and red together with what was merged meanwhile. Integration does not move:"
+                    "{task} passes alone and fails together with work merged meanwhile. Integration does not move:"
                 ));
                 self.stage.show(self.stage.liza(&["task", "show", &task, "--feedback"])?.trim_end());
                 self.stage
-                    .show("its coder gets this in the next prompt, and integration merged into its branch");
+                    .show("the next prompt of its coder has this text, and liza merges integration into the coder's branch");
             }
             (Kind::MergeFailed, _) => {
                 self.stage.heading(&format!(
-                    "{task} and another task changed the same place of a shared file. Its coder settles it:"
+                    "{task} and another task changed the same lines of a shared file. The coder of {task} resolves it:"
                 ));
                 self.stage
-                    .show("it gets integration merged into its branch, keeps both sides, and submits again");
+                    .show("liza merges integration into the coder's branch; the coder keeps both sides and submits again");
             }
-            // What the reviewers of these two wait for.
+            // The reviewers of `join` and `separator` wait for these markers.
             (Kind::Submitted, "join") => self.stage.mark("submitted-join")?,
             (Kind::Merged, "separator") => self.stage.mark("merged-separator")?,
-            (Kind::Claimed, "top") => self.see_takeover(&agent)?,
-            (Kind::Paused, "") if agent.is_empty() => self.see_pause()?,
+            (Kind::Claimed, "top") => self.show_takeover(&agent)?,
+            (Kind::Paused, "") if agent.is_empty() => self.note_pause()?,
             _ => {}
         }
         Ok(())
     }
 
-    /// `usage` has the file now that `version` owns, too.
-    fn see_who_waits(&mut self) -> Result<(), Failure> {
+    /// Shows that `version` waits while `usage` owns the file that both need.
+    fn show_ownership_wait(&mut self) -> Result<(), Failure> {
         let board = self.stage.board()?;
         let (world, now) = (self.stage.store().surroundings(&board)?, crate::host::now());
         let version = board.tasks.iter().find(|task| task.id.as_str() == "version");
@@ -301,12 +297,12 @@ impl Director<'_> {
         Ok(())
     }
 
-    /// What agents tell by marker files.
-    fn look_around(&mut self) -> Result<(), Failure> {
-        if !self.told_approval && self.stage.marker("tried-words").is_some() {
-            self.told_approval = true;
+    /// Reacts to the marker files of the agents.
+    fn check_markers(&mut self) -> Result<(), Failure> {
+        if !self.showed_approval && self.stage.marker("tried-words").is_some() {
+            self.showed_approval = true;
             self.stage.heading(
-                "A coder has tried to approve its own work, also with its identity taken off. Refused:",
+                "A coder tried to approve its own work, with its identity and without. liza refused:",
             );
             for record in self.stage.log(&self.stage.board()?)? {
                 if let Transition::RecordViolation(violation) = record.what {
@@ -314,25 +310,29 @@ impl Director<'_> {
                 }
             }
         }
-        if let (Kill::NotYet, true, Some(who)) = (&self.kill, self.told_approval, self.stage.marker("at-top"))
+        if let (KillProgress::NotYet, true, Some(who)) =
+            (&self.kill, self.showed_approval, self.stage.marker("at-top"))
         {
             self.kill_coder(&who)?;
         }
-        match &self.stop {
-            Stop::NotYet
-                if matches!(self.kill, Kill::TakenOver) && self.stage.marker("at-usage").is_some() =>
+        match &self.pause {
+            PauseProgress::NotYet
+                if matches!(self.kill, KillProgress::TakenOver)
+                    && self.stage.marker("at-usage").is_some() =>
             {
                 self.stage.heading("A person types `touch .liza/PAUSE` while agents are at work.");
-                self.stage.touch_pause(None, "the demo looks around")?;
-                self.stop = Stop::Set;
+                self.stage.touch_pause(None, "the demo shows a pause")?;
+                self.pause = PauseProgress::Set;
             }
-            Stop::Noticed { from } if self.stage.marker("paused-usage").is_some() => self.resume(*from)?,
+            PauseProgress::Noticed { from } if self.stage.marker("paused-usage").is_some() => {
+                self.resume(*from)?
+            }
             _ => {}
         }
         Ok(())
     }
 
-    /// With SIGKILL, in the middle of its work, and its runner with it: no process is left to clean up.
+    /// Kills a coder in the middle of its work, and its runner too: no process is left to clean up.
     fn kill_coder(&mut self, who: &str) -> Result<(), Failure> {
         let mut words = who.split_whitespace();
         let agent = words.next().unwrap_or_default().to_owned();
@@ -345,58 +345,57 @@ impl Director<'_> {
             return Err(Failure::new(ErrorCode::BugDemo, format!("the runner of {agent} cannot be found")));
         };
         self.stage.heading(&format!(
-            "{agent} has committed half of `top`. Now it is killed, and its runner with it (SIGKILL)."
+            "{agent} has committed half of `top`. Now the demo kills {agent} and its runner (SIGKILL)."
         ));
-        // It would be back in a second; the demo wants another coder to take over.
-        self.stage.touch_pause(Some(&agent), "the demo wants another to take over")?;
+        // `liza run` would start it again within a second; another coder is to take over.
+        self.stage.touch_pause(Some(&agent), "another coder is to take over")?;
         let _ = rustix::process::kill_process(runner, Signal::KILL);
         let _ = rustix::process::kill_process_group(shell, Signal::KILL);
         self.story.killed = Some(agent.clone());
-        self.kill = Kill::Done { agent };
+        self.kill = KillProgress::Done { agent };
         Ok(())
     }
 
-    fn see_takeover(&mut self, by: &str) -> Result<(), Failure> {
-        let Kill::Done { agent } = &self.kill else { return Ok(()) };
+    fn show_takeover(&mut self, by: &str) -> Result<(), Failure> {
+        let KillProgress::Done { agent } = &self.kill else { return Ok(()) };
         if agent != by {
-            self.stage.heading(&format!("{by} goes on with `top` from what {agent} had committed."));
+            self.stage.heading(&format!("{by} continues `top` from the commit of {agent}."));
             self.stage.must_liza(&["resume", "--agent", agent])?;
-            self.kill = Kill::TakenOver;
+            self.kill = KillProgress::TakenOver;
         }
         Ok(())
     }
 
-    fn see_pause(&mut self) -> Result<(), Failure> {
-        if !matches!(self.stop, Stop::Set) {
+    fn note_pause(&mut self) -> Result<(), Failure> {
+        if !matches!(self.pause, PauseProgress::Set) {
             return Ok(());
         }
         let board = self.stage.board()?;
         let switches = self.stage.store().surroundings(&board)?.switches;
         if switches.global().is_some_and(|switch| switch.kind == SwitchKind::Pause) {
-            self.stop = Stop::Noticed { from: board.revision };
-            // The coder of `usage` has waited for this moment to hand in its work.
+            self.pause = PauseProgress::Noticed { from: board.revision };
+            // The coder of `usage` waits for this marker before it submits.
             self.stage.mark("go-usage")?;
         }
         Ok(())
     }
 
     fn resume(&mut self, from: u64) -> Result<(), Failure> {
-        self.stage.show(
-            "the coder of `usage` wanted to submit and was turned away (exit 5); its work is committed",
-        );
+        self.stage
+            .show("the coder of `usage` tried to submit and was refused (exit 5); its work is committed");
         let board = self.stage.board()?;
         let until = board.revision;
-        // The process that held the board's lock when PAUSE was set may still have made one commit, the next one.
+        // The process that held the board's lock when PAUSE was set may still make one change, the next revision.
         let log = self.stage.log(&board)?;
         let meanwhile =
             log.iter().filter(|record| record.revision > from + 1).map(|record| record.what.name());
-        let begun = meanwhile.filter(|event| BEGINNINGS.contains(event)).map(str::to_owned);
+        let begun = meanwhile.filter(|event| FORBIDDEN_WHILE_PAUSED.contains(event)).map(str::to_owned);
         let begun_meanwhile = begun.collect();
-        self.stage.show("nothing was claimed, submitted, judged or merged meanwhile");
-        self.stage.heading("`liza resume`: it goes on where it was.");
+        self.stage.show("meanwhile no agent claimed, submitted, reviewed or merged");
+        self.stage.heading("`liza resume`: the team goes on.");
         self.stage.show(&self.stage.liza(&["resume"])?);
         self.story.pause = Some(Pause { from, until, resumed: true, begun_meanwhile });
-        self.stop = Stop::Over;
+        self.pause = PauseProgress::Over;
         Ok(())
     }
 }

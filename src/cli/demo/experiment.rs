@@ -1,5 +1,5 @@
-//! The demo of experiments: five ideas for a small forecast, each planned, carried out, reviewed, tested and measured, and proof
-//! that what `liza experiment` says of them is so. There is no board. The agents are the scripts in
+//! The demo of experiments: five ideas for a small forecast, each planned, implemented, reviewed, tested and measured, and checks
+//! that the reports of `liza experiment` are true. There is no board. The agents are the scripts in
 //! templates/demo/experiment/agents.
 
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use serde::Deserialize;
 
 use super::checks::Check;
-use super::stage::apart;
+use super::stage::isolated;
 use crate::cli::prelude::*;
 use crate::experiment::{Outcome, Score, Summary, Verdict, artifacts};
 use crate::flow::experiment::Progress;
@@ -30,19 +30,19 @@ const FILES: [(&str, &str); 11] = [
     ("agents/coder.sh", include_str!("../../../templates/demo/experiment/agents/coder.sh")),
     ("agents/reviewer.sh", include_str!("../../../templates/demo/experiment/agents/reviewer.sh")),
 ];
-/// A key that agents get, and no artifact may show.
+/// A secret in the agents' environment; no artifact may contain it.
 const KEY: &str = "demo-key-7c1f94be";
 const PAGE: &str = "report.html";
 const TICK: Duration = Duration::from_millis(50);
 
 /// How the demo of experiments ended.
 pub enum Played {
-    /// With what was shown, and the leaderboard.
+    /// The checks, and the leaderboard.
     Whole(Vec<Check>, String),
     Signal(i32),
 }
 
-/// The repository that ideas are tried on, and a home of its own.
+/// The repository of the experiments, and a separate home directory.
 struct Bench {
     root: PathBuf,
     home: PathBuf,
@@ -68,10 +68,10 @@ impl Run {
     }
 }
 
-pub fn try_ideas(root: &Path, place: &Path, ui: Ui) -> Result<Played, Failure> {
-    let bench = Bench::build(root, place, ui)?;
+pub fn try_ideas(root: &Path, temporary: &Path, ui: Ui) -> Result<Played, Failure> {
+    let bench = Bench::build(root, temporary, ui)?;
     let head = bench.git(&["rev-parse", "HEAD"])?;
-    ui.narrate("\n# `liza experiment run`: each idea in a worktree of its own.");
+    ui.narrate("\n# `liza experiment run`: each idea in its own worktree.");
     if let Some(signal) = bench.run()? {
         return Ok(Played::Signal(signal));
     }
@@ -82,8 +82,8 @@ pub fn try_ideas(root: &Path, place: &Path, ui: Ui) -> Result<Played, Failure> {
 }
 
 impl Bench {
-    fn build(root: &Path, place: &Path, ui: Ui) -> Result<Self, Failure> {
-        let (home, scratch) = (place.join("home"), place.join("tmp"));
+    fn build(root: &Path, temporary: &Path, ui: Ui) -> Result<Self, Failure> {
+        let (home, scratch) = (temporary.join("home"), temporary.join("tmp"));
         for dir in [root, &home, &scratch] {
             std::fs::create_dir_all(dir).map_err(|error| Failure::io("make", dir, &error))?;
         }
@@ -102,7 +102,7 @@ impl Bench {
         ] {
             bench.git(&["config", name, value])?;
         }
-        // What the program is worth before anything is tried.
+        // The baseline: the program's score without any idea.
         bench.ran("sh", &["-c", "sh sweep.sh && mv results.csv baseline.csv"])?;
         bench.git(&["add", "--all"])?;
         bench.git(&[
@@ -123,15 +123,15 @@ impl Bench {
         std::fs::write(&path, text).map_err(|error| Failure::io("write", &path, &error))
     }
 
-    fn apart(&self, program: Program) -> Program {
-        apart(program, &self.root, &self.home, &self.scratch)
+    fn isolated(&self, program: Program) -> Program {
+        isolated(program, &self.root, &self.home, &self.scratch)
     }
 
-    /// Runs a program in the repository that has to succeed, and gives what it said.
+    /// Runs a program in the repository and returns its output; it must succeed.
     fn ran(&self, program: &str, args: &[&str]) -> Result<String, Failure> {
         let name =
             std::path::Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let output = self.apart(Program::new(program)).args(args).output().map_err(|error| {
+        let output = self.isolated(Program::new(program)).args(args).output().map_err(|error| {
             Failure::new(ErrorCode::IoFailed, format!("{name} cannot be run: {error}"))
                 .hint("the demo needs git 2.38 or newer, and sh")
         })?;
@@ -150,13 +150,13 @@ impl Bench {
         self.ran(&this_program().to_string_lossy(), args)
     }
 
-    /// Tries all ideas and tells what happens. Gives the signal that ended it, if one did.
+    /// Tries all ideas and narrates the events. Returns the signal that interrupted the run, if any.
     fn run(&self) -> Result<Option<i32>, Failure> {
         let listening = Interruption::listen();
         let failed = |error: std::io::Error| {
             Failure::new(ErrorCode::IoFailed, format!("`liza experiment run` cannot be started: {error}"))
         };
-        let program = self.apart(Program::held(this_program())).args(["--json", "experiment", "run"]);
+        let program = self.isolated(Program::held(this_program())).args(["--json", "experiment", "run"]);
         let mut child = program.streams(Streams::OutputOnly).start().map_err(failed)?;
         let (sender, lines) = channel();
         let out = child.stdout.take();
@@ -189,7 +189,7 @@ impl Bench {
         Ok(interruption::signal())
     }
 
-    /// Whether what was shown is so: judged by artifacts, refs and the program itself.
+    /// Checks the events against artifacts, refs and the program itself.
     fn judge(&self, head: &str) -> Result<Vec<Check>, Failure> {
         let answer: ChildAnswer<Listed> =
             serde_json::from_str(&self.liza(&["--json", "experiment", "list"])?).unwrap_or_default();
@@ -210,10 +210,10 @@ impl Bench {
         ])
     }
 
-    /// Better by their summaries, and when their change is measured once more.
+    /// Better by their summaries, and by a second measurement of their changes.
     fn better(&self, runs: [&Run; 2]) -> Result<Check, Failure> {
-        let place = self.scratch.join("measured");
-        let text = place.display().to_string();
+        let checkout = self.scratch.join("measured");
+        let text = checkout.display().to_string();
         self.git(&["worktree", "add", "--quiet", "--detach", &text, "HEAD"])?;
         let mut shown = true;
         let mut found = Vec::new();
@@ -221,7 +221,7 @@ impl Bench {
             let score = run.summary.score;
             let kept = run.summary.kept_as.as_deref().unwrap_or("HEAD");
             self.git(&["-C", &text, "checkout", "--quiet", "--detach", kept])?;
-            let sweep = self.apart(Program::new("sh")).arg("sweep.sh").dir(&place).output();
+            let sweep = self.isolated(Program::new("sh")).arg("sweep.sh").dir(&checkout).output();
             let sweep = sweep
                 .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("sh cannot be run: {error}")))?;
             let least = least_of(&String::from_utf8_lossy(&sweep.stdout));
@@ -232,9 +232,9 @@ impl Bench {
         Ok(Check {
             name: "better",
             shown,
-            what: "two that are better than the baseline",
+            what: "two ideas better than the baseline",
             found: format!("{}; measured again with the same result", found.join(", ")),
-            place: "git worktree list is short again; git show refs/liza/experiments/RUN".to_owned(),
+            shown_by: "git worktree list is short again; git show refs/liza/experiments/RUN".to_owned(),
         })
     }
 
@@ -246,13 +246,13 @@ impl Bench {
         Ok(Check {
             name: "untouched",
             shown: changed.is_empty() && worktrees == 1 && now.trim() == head,
-            what: "the checkout left alone",
+            what: "the person's checkout unchanged",
             found: format!(
                 "{} changed, {} left",
                 plural(changed.len(), "file"),
                 plural(worktrees - 1, "worktree")
             ),
-            place: "git status; git worktree list".to_owned(),
+            shown_by: "git status; git worktree list".to_owned(),
         })
     }
 
@@ -278,9 +278,12 @@ impl Bench {
         Ok(Check {
             name: "secret",
             shown: given_to_coder && leaked.is_empty(),
-            what: "a key of .env for agents alone",
-            found: format!("each coder was given it; it is in {} of {files} artifacts", leaked.len()),
-            place: "grep -r demo-key agentic_experimentation".to_owned(),
+            what: "a secret of .env for agents only",
+            found: format!(
+                "each coder had it in its environment; {} of {files} artifacts contain it",
+                leaked.len()
+            ),
+            shown_by: "grep -r demo-key agentic_experimentation".to_owned(),
         })
     }
 
@@ -292,7 +295,7 @@ impl Bench {
             shown: all && page.contains("Best: follow-the-trend") && page.matches("<svg").count() >= 4,
             what: "a report with charts, the best first",
             found: format!("{} bytes, {} charts", page.len(), page.matches("<svg viewBox").count()),
-            place: PAGE.to_owned(),
+            shown_by: PAGE.to_owned(),
         }
     }
 }
@@ -307,9 +310,9 @@ fn all_ended(runs: &[Run]) -> Check {
     Check {
         name: "ideas",
         shown: ended == 5 && runs.len() == 5 && whole,
-        what: "five ideas tried to an end",
+        what: "five ideas tried",
         found: format!("{ended} of {}, each with its prompts, answers, diffs and logs", runs.len()),
-        place: "agentic_experimentation/experiments".to_owned(),
+        shown_by: "agentic_experimentation/experiments".to_owned(),
     }
 }
 
@@ -323,9 +326,9 @@ fn fixed(run: &Run) -> Check {
     Check {
         name: "fixed",
         shown: rejected && tampered && clean && asked_to_restore && run.summary.status == Outcome::Scored,
-        what: "one rejected, then fixed",
-        found: "its coder had shortened the data it is measured by; round 2 put them back".to_owned(),
-        place: format!("{}/{}", short(run), artifacts::review(1)),
+        what: "one idea rejected, then fixed",
+        found: "its coder had shortened the measured data; round 2 restored the data".to_owned(),
+        shown_by: format!("{}/{}", short(run), artifacts::review(1)),
     }
 }
 
@@ -336,9 +339,9 @@ fn red(run: &Run) -> Check {
     Check {
         name: "tests",
         shown: failed && run.artifact(artifacts::SWEEP_LOG).is_empty(),
-        what: "one stopped by the tests",
-        found: format!("{why}; it was not measured"),
-        place: format!("{}/{}", short(run), artifacts::TESTS_LOG),
+        what: "one idea stopped by its tests",
+        found: format!("{why}; the idea was not measured"),
+        shown_by: format!("{}/{}", short(run), artifacts::TESTS_LOG),
     }
 }
 
@@ -348,9 +351,9 @@ fn worse(run: &Run) -> Check {
         name: "worse",
         shown: run.summary.status == Outcome::Scored
             && score.is_some_and(|score| score.better == Some(false)),
-        what: "one that is worse",
+        what: "one idea worse than the baseline",
         found: score.map_or("no score".to_owned(), shown_score),
-        place: format!("{}/{}", short(run), artifacts::SUMMARY),
+        shown_by: format!("{}/{}", short(run), artifacts::SUMMARY),
     }
 }
 
@@ -363,7 +366,7 @@ fn short(run: &Run) -> String {
     format!("experiments/{}", run.summary.run_id)
 }
 
-/// The least of the second column.
+/// The lowest value of the second column.
 fn least_of(csv: &str) -> Option<f64> {
     let values = csv.lines().filter_map(|line| line.split_once(',')?.1.trim().parse::<f64>().ok());
     values.reduce(f64::min)

@@ -1,10 +1,10 @@
-//! The demo of a goal that is too large for one plan: routed, split into workstreams, audited, delivered. Judged by the board, the log and
-//! the repository.
+//! The demo of a goal that is too large for one plan: routed, split into workstreams, audited, delivered. The checks read the board,
+//! the journal and the repository.
 
 use std::sync::mpsc::RecvTimeoutError;
 
 use super::checks::Check;
-use super::director::{Ears, PATIENCE, Run, Wake, tell};
+use super::director::{PATIENCE, Run, Wake, WakeQueue, narrate_event};
 use super::stage::{Cast, Stage};
 use super::story::Story;
 use crate::board::Transition;
@@ -23,39 +23,34 @@ const FILES: [(&str, &str); 4] = [
     ("README.md", "# Scripts\n\nThey greet, and they count.\n"),
 ];
 
-/// What came of it.
+/// How the demo ended.
 pub enum Played {
     Done { stage: Box<Stage>, story: Box<Story>, checks: Vec<Check> },
     Signal(i32),
 }
 
-pub fn play(root: &Path, place: &Path, speed: Option<f64>, ui: Ui) -> Result<Played, Failure> {
-    let ears = Ears::open()?;
+pub fn play(root: &Path, temporary: &Path, speed: Option<f64>, ui: Ui) -> Result<Played, Failure> {
+    let queue = WakeQueue::open()?;
     let cast = Cast { tasks: 0, coders: 0, speed };
     let files = FILES.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
-    let stage = Stage::make(root, place, cast, ui, files, "scripts, and the agents that extend them")?;
-    stage.must_liza(&[
-        "init",
-        "An empty goal, so that the next one is given to run",
-        "--no-hooks",
-        "--no-gate",
-    ])?;
-    stage.must_liza(&["goal", "abandon", "goal-1", "--reason", "the demo gives its own"])?;
+    let stage = Stage::make(root, temporary, cast, ui, files, "scripts, and the agents that extend them")?;
+    stage.must_liza(&["init", "A placeholder that the demo replaces", "--no-hooks", "--no-gate"])?;
+    stage.must_liza(&["goal", "abandon", "goal-1", "--reason", "the demo has its own goal"])?;
     stage.heading(&format!("A person types: liza run \"{GOAL}\""));
     let mut playing = Playing { stage: &stage, story: Story::default(), refused: String::new() };
-    let signal = playing.watch(ears)?;
+    let signal = playing.watch(queue)?;
     if let Some(signal) = signal {
         return Ok(Played::Signal(signal));
     }
     let Playing { story, refused, .. } = playing;
     if !story.answer.ok {
-        let why = story.answer.error.as_ref().map_or("it did not say why", |error| &error.message);
+        let why = story.answer.error.as_ref().map_or("it gave no reason", |error| &error.message);
         for cause in story.answer.data.iter().flat_map(|end| &end.causes) {
             stage.show(&format!("{}: {}", cause.task.as_deref().unwrap_or("the run"), cause.why));
         }
         return Err(Failure::new(ErrorCode::BugDemo, format!("`liza run` failed: {why}")));
     }
-    stage.heading("The auditor approves; now it is delivered.");
+    stage.heading("The auditor approves; now liza delivers the goal.");
     stage.show(&stage.liza(&["deliver", "--to", "main"])?);
     let checks = judge(&stage, &refused)?;
     Ok(Played::Done { stage: Box::new(stage), story: Box::new(story), checks })
@@ -64,32 +59,32 @@ pub fn play(root: &Path, place: &Path, speed: Option<f64>, ui: Ui) -> Result<Pla
 struct Playing<'a> {
     stage: &'a Stage,
     story: Story,
-    /// What `liza deliver` said before the audit was over.
+    /// The refusal of `liza deliver` before the audit ended.
     refused: String,
 }
 
 impl Playing<'_> {
-    /// Until the run has ended; the signal, if one came first.
-    fn watch(&mut self, ears: Ears) -> Result<Option<i32>, Failure> {
-        let Ears { tx, rx, .. } = ears;
+    /// Follows the run to its end; returns the signal that interrupted it, if any.
+    fn watch(&mut self, queue: WakeQueue) -> Result<Option<i32>, Failure> {
+        let WakeQueue { tx, rx, .. } = queue;
         let mut run = Run::start(self.stage, tx, &["run", GOAL])?;
         let mut last = Instant::now();
         let patience = PATIENCE + Duration::from_secs_f64(self.stage.cast.speed.unwrap_or_default() * 10.0);
         let ended = loop {
             match rx.recv_timeout(Duration::from_secs(1)) {
-                Ok(Wake::Said(event)) => {
+                Ok(Wake::Event(event)) => {
                     last = Instant::now();
-                    tell(self.stage, &event);
+                    narrate_event(self.stage, &event);
                     let (kind, task) = (event.event, event.task.clone().unwrap_or_default());
                     let text = event.text.clone();
                     self.story.events.push(*event);
-                    self.heed(kind, &task, &text)?;
+                    self.handle_event(kind, &task, &text)?;
                 }
                 Ok(Wake::Answered(answer)) => self.story.answer = answer,
                 Ok(Wake::Signal(signal)) => break Ok(Some(signal)),
                 Ok(Wake::Ended) | Err(RecvTimeoutError::Disconnected) => break Ok(None),
                 Err(RecvTimeoutError::Timeout) if last.elapsed() > patience => {
-                    let text = format!("nothing has happened for {} s", patience.as_secs());
+                    let text = format!("no event for {} s", patience.as_secs());
                     break Err(Failure::new(ErrorCode::BugDemo, text));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -99,18 +94,18 @@ impl Playing<'_> {
         ended
     }
 
-    fn heed(&mut self, kind: Kind, task: &str, text: &str) -> Result<(), Failure> {
+    fn handle_event(&mut self, kind: Kind, task: &str, text: &str) -> Result<(), Failure> {
         match (kind, task) {
             (Kind::Claimed, "greet-plan") => {
-                self.stage.heading("Each workstream is planned by a supervisor first:");
+                self.stage.heading("A supervisor plans each workstream first:");
                 self.stage.show(&self.stage.liza(&["status"])?);
             }
             (Kind::Approved, "greet-plan") => self.stage.heading(
                 "The plan of `greet` is accepted: its slices start at once, while `count` is still being planned.",
             ),
-            (Kind::Approved, "count-plan") => self.stage.heading("Now the plan of `count` is there, too."),
+            (Kind::Approved, "count-plan") => self.stage.heading("Now the plan of `count` is accepted, too."),
             (Kind::Notice, _) if text.contains("NEEDS_EVIDENCE") => {
-                self.stage.heading("The auditor needs evidence, so an operator brings it. Until then nothing is delivered:");
+                self.stage.heading("The auditor asks for evidence, and an operator provides it. Until then `liza deliver` refuses:");
                 self.refused = self.stage.liza(&["deliver", "--to", "main"])?;
                 self.stage.show(&self.refused);
             }
@@ -120,7 +115,7 @@ impl Playing<'_> {
     }
 }
 
-/// The first revision at which the log has such a record.
+/// The revision of the first such record in the journal.
 fn first(log: &[Record], is: impl Fn(&Transition) -> bool) -> Option<u64> {
     log.iter().find(|record| is(&record.what)).map(|record| record.revision)
 }
@@ -138,8 +133,8 @@ fn judge(stage: &Stage, refused: &str) -> Result<Vec<Check>, Failure> {
     let status = |id: &str| board.tasks.iter().find(|task| task.id.as_str() == id).map(|task| task.status);
     let route = board.route();
     let mut checks = Vec::new();
-    let mut check = |name, shown, what, found: String, place: &str| {
-        checks.push(Check { name, shown, what, found, place: place.to_owned() });
+    let mut check = |name, shown, what, found: String, shown_by: &str| {
+        checks.push(Check { name, shown, what, found, shown_by: shown_by.to_owned() });
     };
     let routed = route.filter(|route| route.route == Way::Multi && route.t_max_s == Some(1500));
     check(
@@ -157,7 +152,7 @@ fn judge(stage: &Stage, refused: &str) -> Result<Vec<Check>, Failure> {
     check(
         "plan_first",
         planned_first,
-        "no slice before its plan",
+        "slices started after their plan",
         format!("{} slices, each claimed after its plan was accepted", slices.len()),
         "liza log",
     );
@@ -192,7 +187,7 @@ fn judge(stage: &Stage, refused: &str) -> Result<Vec<Check>, Failure> {
     check(
         "broker_only",
         others.is_empty() && authors.contains("coder"),
-        "planner and supervisors wrote nothing",
+        "only coders wrote code",
         format!(
             "{} commits, all by coders",
             authors.lines().filter(|name| name.starts_with("coder")).count()
@@ -216,7 +211,7 @@ fn judge(stage: &Stage, refused: &str) -> Result<Vec<Check>, Failure> {
     check(
         "json_only",
         previous.is_some_and(|previous| previous.reason.contains("not exactly one value")),
-        "an answer in prose is asked for again",
+        "an answer in prose rejected",
         previous.map(|previous| clipped(&previous.reason, 90).into_owned()).unwrap_or_default(),
         "liza task show audit-goal-2-1-probe-1",
     );

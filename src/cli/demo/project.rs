@@ -21,7 +21,7 @@ const PLAN: &str = include_str!("../../../templates/demo/agents/plan.yaml");
 
 pub const SPEC: &str = "specs/wordtool.md";
 pub const GOAL: &str = "wordtool does the small jobs on text that its spec names";
-/// Tasks that have a part in the demo; all others are there to make it larger.
+/// Tasks that the scripts know; `--tasks` adds similar ones.
 pub const SCRIPTED_TASKS: u32 = 10;
 pub const REVIEWERS: u32 = 2;
 
@@ -60,7 +60,7 @@ mod tests {
     use crate::wire::plan::read_plan;
 
     #[test]
-    fn the_plan_has_as_many_tasks_as_asked_for() {
+    fn plan_has_the_requested_number_of_tasks() {
         for tasks in [SCRIPTED_TASKS, SCRIPTED_TASKS + 5] {
             let plan = read_plan(plan(tasks).as_bytes()).expect("a plan");
             assert_eq!(plan.len(), tasks as usize);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_to_fill_in() {
+    fn no_placeholder_is_left() {
         for (name, text) in files(9, 4) {
             assert!(
                 !text.contains("@CODERS@") && !text.contains("@ALL@") && !text.contains("@WINDOW@"),

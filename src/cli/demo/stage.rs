@@ -1,5 +1,5 @@
-//! Where the demo plays: a repository of its own, a home of its own, and a folder of marker files by which the scripted
-//! agents say where they are. Settings of this machine's git have no effect here.
+//! The demo's surroundings: a repository, a home directory, and a folder of marker files by which the scripted agents
+//! report their progress. Settings of this machine's git have no effect there.
 
 use std::process::Output;
 
@@ -11,19 +11,19 @@ use crate::store::{Machine, Store};
 use crate::supervise::ChildAnswer;
 use crate::wire::log::Record;
 
-/// How large the demo is, and how slow.
+/// The size and speed of the demo.
 #[derive(Debug, Clone, Copy)]
 pub struct Cast {
     pub tasks: u32,
     pub coders: u32,
-    /// Seconds that each agent rests after each step.
+    /// Seconds that each agent waits after each step.
     pub speed: Option<f64>,
 }
 
-/// What the tests of a tree said.
+/// The result of the tests on one tree.
 pub struct Tested {
     pub green: bool,
-    pub said: String,
+    pub output: String,
 }
 
 pub struct Stage {
@@ -32,29 +32,30 @@ pub struct Stage {
     pub ui: Ui,
     home: PathBuf,
     markers: PathBuf,
-    /// Where everything the demo starts puts what is temporary: what has to be killed takes nothing away with it.
+    /// TMPDIR of all processes of the demo: killed processes do not clean up their files.
     scratch: PathBuf,
 }
 
 impl Stage {
-    /// The repository with the program, a board in it, and nothing done yet. `place` holds what goes away at the end.
-    pub fn build(root: &Path, place: &Path, cast: Cast, ui: Ui) -> Result<Self, Failure> {
+    /// Makes the repository with the program and a new board. The folder `temporary` is deleted at the end.
+    pub fn build(root: &Path, temporary: &Path, cast: Cast, ui: Ui) -> Result<Self, Failure> {
         let files = project::files(cast.tasks, cast.coders);
-        let stage = Self::make(root, place, cast, ui, files, "wordtool, its spec, and the agents")?;
+        let stage = Self::make(root, temporary, cast, ui, files, "wordtool, its spec, and the agents")?;
         stage.must_liza(&["init", project::GOAL, "--spec", project::SPEC, "--no-hooks"])?;
         Ok(stage)
     }
 
-    /// A repository with these files in one commit, and no board.
+    /// Makes a repository with these files in one commit, and no board.
     pub fn make(
         root: &Path,
-        place: &Path,
+        temporary: &Path,
         cast: Cast,
         ui: Ui,
         files: Vec<(&'static str, String)>,
         message: &str,
     ) -> Result<Self, Failure> {
-        let (home, markers, scratch) = (place.join("home"), place.join("stage"), place.join("tmp"));
+        let (home, markers, scratch) =
+            (temporary.join("home"), temporary.join("stage"), temporary.join("tmp"));
         for dir in [root, &home, &markers, &scratch] {
             std::fs::create_dir_all(dir).map_err(|error| Failure::io("make", dir, &error))?;
         }
@@ -64,7 +65,7 @@ impl Stage {
             stage.write(name, &text)?;
         }
         stage.git(&["init", "--quiet", "--template=", "--initial-branch=main", "."])?;
-        // In the repository itself, so that it also holds for a person who uses the repository later.
+        // In the repository's own configuration, so that it also applies when a person uses the repository later.
         stage.git(&["config", "commit.gpgsign", "false"])?;
         stage.git(&["config", "core.autocrlf", "false"])?;
         stage.git(&["add", "--all"])?;
@@ -80,18 +81,18 @@ impl Stage {
         std::fs::write(&path, text).map_err(|error| Failure::io("write", &path, &error))
     }
 
-    /// The file of the switch PAUSE, as any program may make one.
+    /// Makes the file of the PAUSE switch, as any program may do.
     pub fn touch_pause(&self, agent: Option<&str>, reason: &str) -> Result<(), Failure> {
         let path = self.store().switch_path(SwitchKind::Pause, agent);
         std::fs::write(&path, reason).map_err(|error| Failure::io("write", &path, &error))
     }
 
-    /// What an agent wrote when it came to this point; nothing before.
+    /// The text of a marker file; none before an agent wrote it.
     pub fn marker(&self, name: &str) -> Option<String> {
         std::fs::read_to_string(self.markers.join(name)).ok().filter(|text| text.ends_with('\n'))
     }
 
-    /// Lets an agent go on that waits for it.
+    /// Writes a marker file; an agent that waits for it goes on.
     pub fn mark(&self, name: &str) -> Result<(), Failure> {
         let path = self.markers.join(name);
         std::fs::write(&path, "demo\n").map_err(|error| Failure::io("write", &path, &error))
@@ -109,9 +110,10 @@ impl Stage {
         prompts.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect()
     }
 
-    /// Has a program run in the repository. In a process group of its own: Ctrl-C is for the demo to handle.
-    pub fn on_stage(&self, program: Program) -> Program {
-        let program = apart(program, &self.root, &self.home, &self.scratch).env("DEMO_STAGE", &self.markers);
+    /// Prepares a program to run in the repository, in its own process group: only the demo handles Ctrl-C.
+    pub fn in_repository(&self, program: Program) -> Program {
+        let program =
+            isolated(program, &self.root, &self.home, &self.scratch).env("DEMO_STAGE", &self.markers);
         match self.cast.speed.filter(|speed| *speed > 0.0) {
             Some(speed) => program.env("DEMO_SPEED", speed.to_string()),
             None => program,
@@ -120,7 +122,7 @@ impl Stage {
 
     pub fn git(&self, args: &[&str]) -> Result<String, Failure> {
         let git = self
-            .on_stage(Program::new("git"))
+            .in_repository(Program::new("git"))
             .env("GIT_AUTHOR_NAME", "Demo")
             .env("GIT_COMMITTER_NAME", "Demo")
             .env("GIT_AUTHOR_EMAIL", "demo@localhost")
@@ -130,26 +132,26 @@ impl Stage {
                 .hint("install git 2.38 or newer")
         })?;
         if output.status.success() {
-            return Ok(said(&output.stdout));
+            return Ok(text_of(&output.stdout));
         }
-        let why = said(&output.stderr);
+        let why = text_of(&output.stderr);
         Err(Failure::new(ErrorCode::GitFailed, format!("git {}: {}", args.join(" "), why.trim())))
     }
 
     fn run_liza(&self, args: &[&str]) -> Result<Output, Failure> {
-        self.on_stage(Program::new(this_program()))
+        self.in_repository(Program::new(this_program()))
             .args(args)
             .output()
             .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("liza cannot be run: {error}")))
     }
 
-    /// What the person at the keyboard types, and what comes back, whatever the exit code.
+    /// Runs a command as the person, and returns its output whatever the exit code.
     pub fn liza(&self, args: &[&str]) -> Result<String, Failure> {
         let output = self.run_liza(args)?;
-        Ok(format!("{}{}", said(&output.stdout), said(&output.stderr)))
+        Ok(format!("{}{}", text_of(&output.stdout), text_of(&output.stderr)))
     }
 
-    /// The same, if it has to succeed.
+    /// The same; the command must succeed.
     pub fn must_liza(&self, args: &[&str]) -> Result<(), Failure> {
         let output = self.run_liza(&[&["--json"], args].concat())?;
         if output.status.success() {
@@ -168,23 +170,23 @@ impl Stage {
         Ok(self.store().read(&Needs::Everything)?.board)
     }
 
-    /// What was done up to this state of the board.
+    /// The journal up to this revision of the board.
     pub fn log(&self, board: &Board) -> Result<Vec<Record>, Failure> {
         Ok(self.store().read_log(board.journal.length)?)
     }
 
-    /// Checks out these trees one after the other in a directory of that name where no agent works, and runs the tests of each
-    /// there, as the gate does.
+    /// Checks out these trees one after the other in a private directory `name`, and runs the tests of each, as the gate
+    /// does.
     pub fn tests_of(&self, name: &str, trees: &[&str]) -> Result<Vec<Tested>, Failure> {
-        let place = self.markers.join(name);
-        let text = place.display().to_string();
+        let checkout = self.markers.join(name);
+        let text = checkout.display().to_string();
         self.git(&["worktree", "add", "--quiet", "--detach", "--no-checkout", &text, "integration"])?;
         let tested = trees.iter().map(|tree| {
             self.git(&["-C", &text, "read-tree", "--reset", "-u", tree])?;
-            let ran = self.on_stage(Program::new("sh")).arg("tests/run.sh").dir(&place).output();
+            let ran = self.in_repository(Program::new("sh")).arg("tests/run.sh").dir(&checkout).output();
             let ran =
                 ran.map_err(|error| Failure::new(ErrorCode::IoFailed, format!("sh cannot be run: {error}")))?;
-            Ok(Tested { green: ran.status.success(), said: said(&ran.stdout) })
+            Ok(Tested { green: ran.status.success(), output: text_of(&ran.stdout) })
         });
         let tested = tested.collect();
         self.git(&["worktree", "remove", "--force", &text])?;
@@ -195,7 +197,7 @@ impl Stage {
         self.ui.narrate(&format!("\n# {text}"));
     }
 
-    /// Text of others, set off from what the demo says.
+    /// Shows the output of a command, indented below the demo's own text.
     pub fn show(&self, text: &str) {
         for line in text.lines() {
             self.ui.narrate(&format!("    {line}"));
@@ -203,9 +205,9 @@ impl Stage {
     }
 }
 
-/// A program that does not see the settings of this machine's git and liza: a home and a temporary folder of its own, no
-/// configuration outside of the repository, and a process group that can be ended as a whole.
-pub fn apart(program: Program, root: &Path, home: &Path, scratch: &Path) -> Program {
+/// Hides this machine's git and liza settings from a program: it gets its own home and temporary folder, no configuration
+/// outside the repository, and a process group that can be killed as a whole.
+pub fn isolated(program: Program, root: &Path, home: &Path, scratch: &Path) -> Program {
     program
         .dir(root)
         .own_group()
@@ -216,6 +218,6 @@ pub fn apart(program: Program, root: &Path, home: &Path, scratch: &Path) -> Prog
         .env("TMPDIR", scratch)
 }
 
-fn said(bytes: &[u8]) -> String {
+fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

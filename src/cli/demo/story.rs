@@ -1,4 +1,4 @@
-//! What was seen while the team was at work.
+//! The events of a demo, as they happened.
 
 use serde::Deserialize;
 
@@ -12,14 +12,14 @@ pub struct Story {
     pub events: Vec<Event>,
     /// The answer of `liza run`.
     pub answer: ChildAnswer<RunEnd>,
-    /// What `version` waited for while `usage` had the file of both.
+    /// The task that `version` waited for: `usage`, which owned the file that both need.
     pub waited_for: Option<String>,
-    /// Who was killed with its runner.
+    /// The agent that the demo killed, with its runner.
     pub killed: Option<String>,
     pub pause: Option<Pause>,
 }
 
-/// How `liza run` says that it ended.
+/// The end of `liza run`, from its JSON answer.
 #[derive(Debug, Default, Deserialize)]
 pub struct RunEnd {
     pub outcome: String,
@@ -28,15 +28,15 @@ pub struct RunEnd {
     pub report: Option<String>,
 }
 
-/// A stop and what became of it.
+/// The pause: its revisions, and what the journal has in between.
 #[derive(Debug, Default)]
 pub struct Pause {
-    /// The revision of the board when the run had noticed it.
+    /// The revision of the board when the run noticed PAUSE.
     pub from: u64,
-    /// The revision when an agent had been turned away.
+    /// The revision after liza refused an agent's submission.
     pub until: u64,
     pub resumed: bool,
-    /// What the log has in between that should not be there.
+    /// Verbs in between that PAUSE should have prevented.
     pub begun_meanwhile: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl Story {
         self.answer.data.as_ref()?.report.as_deref()
     }
 
-    /// The most coders that were at work at the same moment, in the order of the events.
+    /// The largest group of coders with a session at the same time.
     pub fn coders_at_once(&self) -> Vec<String> {
         let mut at_work: BTreeSet<String> = BTreeSet::new();
         let mut most = Vec::new();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn at_once_means_between_start_and_end() {
+    fn coders_at_once_counts_open_sessions() {
         let in_turn = Story {
             events: vec![
                 event("coder-1", Kind::Started, "a"),

@@ -11,10 +11,10 @@ macro_rules! attacks {
 }
 
 attacks! {
-    // Who calls.
+    // Identity of the caller.
     "no-identity", "stolen-token", "own-session", "double-fork", "killed-runner", "hidden-proc", "pid-namespace",
     "false-boot-id", "other-clock", "odd-name", "preloaded-getpid", "terminal", "typed-terminal", "friend", "people-only",
-    // Judging and landing own work.
+    // Approving and merging own work.
     "own-approval", "own-merge", "changed-checkout", "moved-after-approval", "out-of-scope", "lost-lease",
     // Git.
     "planted-hooks", "reviewers-own-git", "fsmonitor", "filter", "merge-driver", "worktree-gitfile", "commondir", "no-gitfile",
@@ -23,12 +23,12 @@ attacks! {
     "tag-of-integration", "symbolic-integration", "linked-integration", "moved-integration",
     // Gates.
     "weakened-gate", "gate-settings", "forged-gate-pass", "gate-calls-liza",
-    // Board and places.
+    // Board and files.
     "edited-limit", "edited-approval", "edited-journal", "rolled-back", "cleaned", "linked-copies", "linked-board",
     "worktree-link", "deep-directories", "large-note", "large-plan",
 }
 
-/// One attack, as its file tells it.
+/// One attack: its name and its script.
 #[derive(Debug)]
 pub struct Attack {
     pub id: &'static str,
@@ -48,7 +48,7 @@ impl Attack {
         self.header(key).split_whitespace()
     }
 
-    /// What has to hold.
+    /// The promise that the attack tries to break.
     pub fn promise(&self) -> &'static str {
         self.header("promise")
     }
@@ -68,8 +68,8 @@ impl Attack {
         self.header("quick") == "yes"
     }
 
-    /// Whether it is the attack itself that changes this (a path in the checkout, `integration` or `board`), which the script
-    /// then judges.
+    /// Whether the attack is expected to change this (a path in the checkout, `integration` or `board`); then its script
+    /// judges the change.
     pub fn spoils(&self, what: &str) -> bool {
         self.words("spoils").any(|spoilt| what == spoilt || what.starts_with(&format!("{spoilt}/")))
     }
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_attack_has_what_is_needed_to_judge_it() {
+    fn every_attack_can_be_judged() {
         for attack in ALL {
             let id = attack.id;
             assert!(!attack.promise().is_empty() && !attack.attempt().is_empty(), "{id}");
@@ -109,9 +109,9 @@ mod tests {
             assert!(attack.has("outcome"), "{id} is not judged");
             assert!(
                 attack.has("won") || attack.has("won_last"),
-                "{id}: nothing shows that its check can fail"
+                "{id}: no control shows that its check can fail"
             );
-            // A control does what the attack is after; an attempt that only says it was successful shows nothing.
+            // A control carries out the aim of the attack; a script that only reports success proves nothing.
             let pretends = |line: &str| line.trim_start().starts_with("try ") && line.ends_with(" true");
             assert_eq!(attack.script.lines().find(|line| pretends(line)), None, "{id}");
         }

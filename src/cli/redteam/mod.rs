@@ -1,8 +1,8 @@
-//! The red team: harmless attacks by a hostile agent on throw-away repositories, and proof of what became of each.
+//! The red team: harmless attacks by a hostile agent on throw-away repositories, and a verdict on each.
 //!
 //! `attack` reads the scripts of templates/redteam/attacks; `world` makes the repository of one attack and plays its steps
-//! (agents below real runners, and a person in between); `untouched` compares what no attack may change; `verdict` puts
-//! together what was seen. The scripts say what was refused or noticed; `untouched` looks at files and board by itself.
+//! (agents below real runners, and a person in between); `untouched` compares what no attack may change; `verdict`
+//! combines both results. The scripts record what was refused or noticed; `untouched` reads files and board itself.
 
 mod attack;
 mod play;

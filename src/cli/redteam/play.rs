@@ -1,4 +1,4 @@
-//! Several attacks side by side.
+//! Plays several attacks in parallel.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use super::world::World;
 use super::{Attack, Verdict};
 use crate::cli::prelude::*;
 
-/// An attack that was tried, and what became of it.
+/// An attack that was tried, and its verdict.
 #[derive(Debug, Serialize)]
 pub struct Tried {
     pub id: &'static str,
@@ -19,7 +19,7 @@ pub struct Tried {
     pub seconds: f64,
 }
 
-/// How many of each kind there were, in words: `38 refused, 3 noticed`.
+/// Counts the verdicts, in words: `38 refused, 3 noticed`.
 pub fn count(tried: &[Tried]) -> String {
     let words = ["refused", "noticed", "NOT refused", "not tried", "skipped"];
     let counted = words.iter().filter_map(|word| {
@@ -29,13 +29,13 @@ pub fn count(tried: &[Tried]) -> String {
     commas(counted)
 }
 
-/// Plays these attacks below `place`, a few at a time, and tells of each as it ends. In the order in which they were given.
+/// Plays these attacks below `dir`, a few at a time, and reports each as it ends. Returns them in the given order.
 pub fn play_all(
     attacks: &[&'static Attack],
-    place: &Path,
+    dir: &Path,
     signal: &AtomicI32,
     won: bool,
-    tell: &(dyn Fn(&Tried) + Sync),
+    report: &(dyn Fn(&Tried) + Sync),
 ) -> Vec<Tried> {
     let queue: Mutex<VecDeque<(usize, &'static Attack)>> =
         Mutex::new(attacks.iter().copied().enumerate().collect());
@@ -47,13 +47,13 @@ pub fn play_all(
             let next = queue.lock().ok().and_then(|mut queue| queue.pop_front());
             let Some((number, attack)) = next.filter(|_| signal.load(Ordering::Relaxed) == 0) else { return };
             let began = Instant::now();
-            let verdict = match World::build(attack, place.join(attack.id), signal) {
+            let verdict = match World::build(attack, dir.join(attack.id), signal) {
                 Ok(world) => world.play(won),
-                Err(error) => Verdict::NotTried(format!("no folder could be made: {error}")),
+                Err(error) => Verdict::NotTried(format!("could not make a folder: {error}")),
             };
             let (id, promise, attack) = (attack.id, attack.promise(), attack.attempt());
             let tried = Tried { id, promise, attack, verdict, seconds: began.elapsed().as_secs_f64() };
-            tell(&tried);
+            report(&tried);
             if let Ok(mut done) = done.lock() {
                 done.push((number, tried));
             }
@@ -61,7 +61,7 @@ pub fn play_all(
     };
     std::thread::scope(|scope| {
         for _ in 1..at_once {
-            // Fewer work at once where no thread can be started.
+            // If no thread can be started, fewer attacks run at once.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();

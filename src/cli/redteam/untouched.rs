@@ -1,15 +1,15 @@
-//! What no attack may change: the person's files, branches, tags and settings, who is on the board, and what was approved
-//! and landed. Read from the files themselves: whatever was planted has no say in it.
+//! Finds forbidden changes: to the person's files, branches, tags and settings, to the list of agents, to approvals and
+//! merges. It reads the files directly, so planted hooks and filters have no effect on it.
 
 use super::Attack;
 use crate::cli::prelude::*;
 use crate::store::Store;
 
-/// Who may be on the board of an attack: those that the person registered, and those that its runners play.
+/// Agents that may be on the board of an attack: the person registered them, or its runners did.
 const KNOWN: [&str; 6] = ["rev", "other", "coder-1", "coder-2", "code-reviewer-1", "planner-1"];
 const INTEGRATION: &str = ".git/refs/heads/integration";
 
-/// The files of a person and what they hold.
+/// The person's files with their contents.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Snapshot {
     files: BTreeMap<String, Vec<u8>>,
@@ -31,13 +31,13 @@ impl Snapshot {
         Self { files, integration: content(&root.join(INTEGRATION)).unwrap_or_default() }
     }
 
-    /// What differs, as far as it was not the attack itself that changed it.
+    /// The changed files, except those that the attack is expected to change.
     fn differences(&self, now: &Self, attack: &Attack) -> Vec<String> {
         let names: BTreeSet<&String> = self.files.keys().chain(now.files.keys()).collect();
         let changed = names.into_iter().filter(|name| self.files.get(*name) != now.files.get(*name));
         changed
             .filter(|name| !attack.spoils(name))
-            .map(|name| format!("`{name}` of the person is not as it was"))
+            .map(|name| format!("the person's file `{name}` has changed"))
             .collect()
     }
 }
@@ -59,7 +59,7 @@ fn collect(dir: &Path, prefix: &str, is_own: &dyn Fn(&str) -> bool, files: &mut 
     }
 }
 
-/// What a file holds; of a link, where it leads.
+/// The content of a file; for a link, its target.
 fn content(path: &Path) -> Option<Vec<u8>> {
     match std::fs::read_link(path) {
         Ok(to) => Some(format!("link to {}", to.display()).into_bytes()),
@@ -67,12 +67,12 @@ fn content(path: &Path) -> Option<Vec<u8>> {
     }
 }
 
-/// Everything that was changed and must not have been.
-pub fn touched(root: &Path, before: &Snapshot, attack: &Attack) -> Vec<String> {
+/// All forbidden changes, in words.
+pub fn forbidden_changes(root: &Path, before: &Snapshot, attack: &Attack) -> Vec<String> {
     let now = Snapshot::take(root);
     let mut found = before.differences(&now, attack);
     if attack.spoils("board") {
-        // The attack wrote into it: what it says now is for the attack's own check.
+        // The attack is expected to change the board; its own script checks that.
         return found;
     }
     let board = match Store::new(Store::address_in(root)).read(&Needs::Everything) {
@@ -86,7 +86,7 @@ pub fn touched(root: &Path, before: &Snapshot, attack: &Attack) -> Vec<String> {
     let head = board.rest.integration.head.as_ref().map_or("", |head| head.as_str());
     let at = String::from_utf8_lossy(&now.integration);
     if !attack.spoils("integration") && at.trim() != head && now.integration != before.integration {
-        found.push(format!("integration is at {}, where liza did not put it", clipped(at.trim(), 12)));
+        found.push(format!("integration is at {}, and liza did not move it there", clipped(at.trim(), 12)));
     }
     found
 }
@@ -99,13 +99,13 @@ fn wrong_on_board(board: &Board, attack: &Attack) -> Vec<String> {
     for task in &board.tasks {
         let approval = task.body().approval.as_ref();
         if let Some(approval) = approval.filter(|approval| task.was_implemented_by(&approval.reviewer)) {
-            found.push(format!("{} was approved by {}, who made it", task.id, approval.reviewer));
+            found.push(format!("{} was approved by its own coder {}", task.id, approval.reviewer));
         }
         let landed = task.status == Status::Merged;
         if landed && !attack.lets_land(task.id.as_str()) {
             found.push(format!("{} was merged", task.id));
         }
-        // Only a step of a reviewer or of a person can end in an approval.
+        // Only a reviewer or a person may approve.
         if task.status == Status::Approved && !attack.has_honest_approval() {
             found.push(format!("{} was approved", task.id));
         }
@@ -121,7 +121,7 @@ mod tests {
     const SPOILING: Attack = Attack { id: "spoiling", script: "# spoils: .git/config a\n" };
 
     #[test]
-    fn every_change_of_the_persons_things_is_seen() {
+    fn every_change_to_the_persons_files_is_found() {
         let dir = tempfile::tempdir().expect("a folder");
         let root = dir.path();
         let write = |name: &str, text: &str| {
@@ -140,14 +140,14 @@ mod tests {
         assert_eq!(before.differences(&Snapshot::take(root), &PLAIN), Vec::<String>::new());
         for name in names {
             write(name, "after");
-            let seen = before.differences(&Snapshot::take(root), &PLAIN);
-            assert!(seen.len() == 1 && seen[0].contains(name), "{name}: {seen:?}");
+            let found = before.differences(&Snapshot::take(root), &PLAIN);
+            assert!(found.len() == 1 && found[0].contains(name), "{name}: {found:?}");
             write(name, "before");
         }
         write(".git/refs/tags/v2", "new");
         assert_eq!(before.differences(&Snapshot::take(root), &PLAIN).len(), 1);
         std::fs::remove_file(root.join(".git/refs/tags/v2")).expect("removed");
-        // A link to the same words is not the same file, and a missing one is missed.
+        // A link to a file with the same content counts as a change, and so does a missing file.
         std::fs::remove_file(root.join("c.txt")).expect("removed");
         assert_eq!(before.differences(&Snapshot::take(root), &PLAIN).len(), 1);
         std::os::unix::fs::symlink("a/b.txt", root.join("c.txt")).expect("a link");

@@ -1,25 +1,25 @@
-//! What became of an attack, put together from what its script and `untouched` saw.
+//! The verdict on an attack, from the outcome log of its script and the findings of `untouched`.
 
 use crate::cli::prelude::*;
 
-/// What became of an attack.
+/// The outcome of an attack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", content = "by", rename_all = "snake_case")]
 pub enum Verdict {
-    /// It had no effect; what it was refused by.
+    /// It had no effect; the text is the refusal.
     Refused(String),
-    /// It had an effect, and the next command of a person says so.
+    /// It had an effect, and the person's next command reports it.
     Noticed(String),
-    /// It got through; what it reached.
+    /// It succeeded; the text is its effect.
     NotRefused(String),
-    /// This machine does not allow to try it.
+    /// It cannot be tried on this machine.
     Skipped(String),
-    /// It did not take place as planned, so that its outcome means nothing.
+    /// Its preparation failed, so its outcome proves nothing.
     NotTried(String),
 }
 
 impl Verdict {
-    /// Nothing got through that was tried.
+    /// Whether the promise holds.
     pub fn holds(&self) -> bool {
         !matches!(self, Self::NotRefused(_) | Self::NotTried(_))
     }
@@ -34,13 +34,13 @@ impl Verdict {
         }
     }
 
-    /// `said` holds a word and what was seen in each line; `touched` what no attack may change and was changed.
-    pub fn of(said: &str, touched: &[String]) -> Self {
+    /// Each line of `outcome_log` is a kind, a tab and a text; `changes` are forbidden changes that `untouched` found.
+    pub fn of(outcome_log: &str, changes: &[String]) -> Self {
         let first = |word: &str| {
-            said.lines().filter_map(|line| line.split_once('\t')).find(|(kind, _)| *kind == word)
+            outcome_log.lines().filter_map(|line| line.split_once('\t')).find(|(kind, _)| *kind == word)
         };
         let text = |(_, text): (&str, &str)| text.trim().to_owned();
-        if let Some(breach) = first("breach").map(text).or_else(|| touched.first().cloned()) {
+        if let Some(breach) = first("breach").map(text).or_else(|| changes.first().cloned()) {
             return Self::NotRefused(breach);
         }
         if let Some(broken) = first("broken") {
@@ -49,7 +49,7 @@ impl Verdict {
         match (first("refused"), first("noticed")) {
             (Some(refused), _) => Self::Refused(text(refused)),
             (None, Some(noticed)) => Self::Noticed(text(noticed)),
-            (None, None) => Self::NotTried("nothing says what became of it".to_owned()),
+            (None, None) => Self::NotTried("its script recorded no outcome".to_owned()),
         }
     }
 }
@@ -59,12 +59,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_got_through_outweighs_what_was_refused() {
-        let said = "refused\tonly a person may\nbreach\tan agent is registered\n";
-        assert_eq!(Verdict::of(said, &[]), Verdict::NotRefused("an agent is registered".to_owned()));
-        let touched = ["lines.txt has changed".to_owned()];
+    fn one_breach_outweighs_refusals() {
+        let outcome_log = "refused\tonly a person may\nbreach\tan agent is registered\n";
+        assert_eq!(Verdict::of(outcome_log, &[]), Verdict::NotRefused("an agent is registered".to_owned()));
+        let changes = ["lines.txt has changed".to_owned()];
         assert_eq!(
-            Verdict::of("refused\tno\n", &touched),
+            Verdict::of("refused\tno\n", &changes),
             Verdict::NotRefused("lines.txt has changed".to_owned())
         );
         assert!(!Verdict::of("refused\tno\nbroken\tnothing was planted\n", &[]).holds());

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::untouched::{Snapshot, touched};
+use super::untouched::{Snapshot, forbidden_changes};
 use super::{Attack, Verdict};
-use crate::cli::demo::apart;
+use crate::cli::demo::isolated;
 use crate::cli::prelude::*;
 use crate::host::{Program, Streams, this_program};
 
-/// So long a step may take; every one of them takes less than a second on an idle machine.
+/// How long a step may take; each takes less than a second on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -19,55 +19,55 @@ const SCRIPTS: [(&str, &str); 4] = [
     ("play.sh", include_str!("../../../templates/redteam/play.sh")),
 ];
 
-/// Where one attack takes place.
+/// The repository, home and scripts of one attack.
 pub struct World<'a> {
     attack: &'a Attack,
-    place: PathBuf,
+    dir: PathBuf,
     signal: &'a AtomicI32,
 }
 
 impl<'a> World<'a> {
-    pub fn build(attack: &'a Attack, place: PathBuf, signal: &'a AtomicI32) -> std::io::Result<Self> {
-        let world = Self { attack, place, signal };
+    pub fn build(attack: &'a Attack, dir: PathBuf, signal: &'a AtomicI32) -> std::io::Result<Self> {
+        let world = Self { attack, dir, signal };
         for name in ["repository", "home", "tmp", "out", "scripts", "bin"] {
-            std::fs::create_dir_all(world.place.join(name))?;
+            std::fs::create_dir_all(world.dir.join(name))?;
         }
         let quoted =
-            |name: &str| format!("'{}'", world.place.join(name).display().to_string().replace('\'', "'\\''"));
+            |name: &str| format!("'{}'", world.dir.join(name).display().to_string().replace('\'', "'\\''"));
         for (name, text) in SCRIPTS.iter().chain([&("attack.sh", attack.script)]) {
             let text = text
                 .replace("@OUT@", &quoted("out"))
                 .replace("@ROOT@", &quoted("repository"))
                 .replace("@HOME@", &quoted("home"))
                 .replace("@SCRIPTS@", &quoted("scripts"));
-            std::fs::write(world.place.join("scripts").join(name), text)?;
+            std::fs::write(world.dir.join("scripts").join(name), text)?;
         }
         Ok(world)
     }
 
     pub fn root(&self) -> PathBuf {
-        self.place.join("repository")
+        self.dir.join("repository")
     }
 
     fn out(&self, name: &str) -> String {
-        let bytes = std::fs::read(self.place.join("out").join(name)).unwrap_or_default();
+        let bytes = std::fs::read(self.dir.join("out").join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Plays one step; why not, if it does not come to an end.
+    /// Plays one step; an error if it does not end.
     fn step(&self, step: &str) -> Result<bool, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let mut all = vec![self.place.join("bin")];
+        let mut all = vec![self.dir.join("bin")];
         all.extend(std::env::split_paths(&path));
-        let place = |name: &str| self.place.join(name);
-        let program = apart(Program::new("sh"), &self.root(), &place("home"), &place("tmp"))
+        let dir = |name: &str| self.dir.join(name);
+        let program = isolated(Program::new("sh"), &self.root(), &dir("home"), &dir("tmp"))
             .env("PATH", std::env::join_paths(all).unwrap_or(path))
             .env("ROOT", self.root())
-            .env("OUT", place("out"))
-            .env("BIN", place("bin"))
+            .env("OUT", dir("out"))
+            .env("BIN", dir("bin"))
             .env("PROGRAM", this_program())
-            .env("SCRIPTS", place("scripts"))
-            .arg(place("scripts/play.sh"))
+            .env("SCRIPTS", dir("scripts"))
+            .arg(dir("scripts/play.sh"))
             .arg(step)
             .streams(Streams::OutputOnly);
         let mut child = program.start().map_err(|error| format!("sh cannot be run: {error}"))?;
@@ -77,7 +77,7 @@ impl<'a> World<'a> {
                 Ok(Some(status)) => return Ok(status.success()),
                 Ok(None) if self.signal.load(Ordering::Relaxed) != 0 => {
                     child.end();
-                    return Err("it was interrupted".to_owned());
+                    return Err("interrupted by a signal".to_owned());
                 }
                 Ok(None) if Instant::now() > deadline => {
                     child.end();
@@ -89,8 +89,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Plays the whole attack and judges what became of it. With `won` a protection is taken away, or what the attack is
-    /// after is done: what is judged then must have got through.
+    /// Plays the whole attack and judges its outcome. With `won` a step disables a protection or carries out the aim of the
+    /// attack: the verdict must then be NOT refused.
     pub fn play(&self, won: bool) -> Verdict {
         self.steps(won).unwrap_or_else(Verdict::NotTried)
     }
@@ -102,14 +102,14 @@ impl<'a> World<'a> {
             return Ok(Verdict::Skipped(why.to_owned()));
         }
         if !self.step("world")? {
-            return Err(format!("no repository could be made: {}", self.out("world.err").trim()));
+            return Err(format!("could not make the repository: {}", self.out("world.err").trim()));
         }
         if won {
-            std::fs::write(self.place.join("out/weakened"), "").map_err(|error| error.to_string())?;
+            std::fs::write(self.dir.join("out/weakened"), "").map_err(|error| error.to_string())?;
         }
         let before = Snapshot::take(&self.root());
         for (number, step) in self.attack.play().iter().enumerate() {
-            // How a session ends is the agent's; what became of the attack is seen in the end.
+            // The agent decides how its session ends; only the final state decides about the attack.
             self.step(step)?;
             if won && number == 0 {
                 self.step("won")?;
@@ -118,8 +118,8 @@ impl<'a> World<'a> {
         if won {
             self.step("won_last")?;
         }
-        let touched = touched(&self.root(), &before, self.attack);
+        let changes = forbidden_changes(&self.root(), &before, self.attack);
         self.step("outcome")?;
-        Ok(Verdict::of(&self.out("outcome.log"), &touched))
+        Ok(Verdict::of(&self.out("outcome.log"), &changes))
     }
 }

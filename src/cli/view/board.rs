@@ -42,7 +42,7 @@ pub fn goal_bar(board: &Board, columns: Option<usize>) -> String {
     format!("{}  {words}\n", bar(merged, all, room))
 }
 
-/// A board at a moment.
+/// A board with the time and its surroundings.
 pub struct Picture<'b> {
     scene: Scene<'b>,
     frame: &'b Frame,
@@ -174,7 +174,9 @@ impl<'b> Picture<'b> {
                     .map_or(String::new(), |line| format!(" since {}", since(line.time)));
                 format!("{agent}{started}")
             }
-            Status::ReadyForReview if task.judged_by().is_none() => "result to be accepted".to_owned(),
+            Status::ReadyForReview if task.judged_by().is_none() => {
+                "its result waits for acceptance".to_owned()
+            }
             Status::ReadyForReview | Status::Approved => {
                 let red_team = if task.awaits_red_team() { " for the red team" } else { "" };
                 let reviewed = |lease: &Lease| format!("reviewed by {}{red_team}", lease.agent);
@@ -219,8 +221,8 @@ pub fn trigger_words(trigger: Trigger) -> &'static str {
         Trigger::HypothesisExhausted => "two agents failed at",
         Trigger::AnsweredNote => "a person left a note",
         Trigger::TypedNote => "typed into state.yaml, not confirmed by a person",
-        Trigger::SingleFailed => "one small job was not enough",
-        Trigger::AuditBlock => "the auditor does not let it pass",
+        Trigger::SingleFailed => "a single job failed",
+        Trigger::AuditBlock => "the auditor did not approve",
         Trigger::Blocked => "blocked",
         Trigger::IntegrationFailed => "could not be integrated",
         Trigger::ImmediateDiscovery => "urgent discovery",

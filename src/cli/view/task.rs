@@ -96,8 +96,8 @@ pub fn task(ctx: &Context, board: &Board, task: &Task, relations: &Relations) ->
         text.line(format!("\n{}\n", body.description));
     }
     list(&mut text, "done when", &body.done_when);
-    let asked = checklist::items(&body.checklist, ctx.project_config()?.checklists.of(task.risk));
-    numbered(&mut text, &asked);
+    let items = checklist::items(&body.checklist, ctx.project_config()?.checklists.of(task.risk));
+    numbered(&mut text, &items);
     list(&mut text, "may change", &body.scope.inside);
     list(&mut text, "must not change", &body.scope.outside);
     list(&mut text, "waits for tasks", &task.depends_on);
@@ -166,8 +166,8 @@ fn result(text: &mut String, body: &Body) {
     if !found.accepted_with_notes.is_empty() {
         text.line(format!("notes:     accepted with {} open", found.accepted_with_notes.join(", ")));
         for issue in body.issues.iter().filter(|issue| found.accepted_with_notes.contains(&issue.id)) {
-            let said = shown_line(issue.last_words().trim());
-            text.line(format!("  - {} {}:{} {said}", issue.id, issue.file, issue.line));
+            let words = shown_line(issue.last_words().trim());
+            text.line(format!("  - {} {}:{} {words}", issue.id, issue.file, issue.line));
         }
     }
     if let Some(both) = &found.positions {
@@ -210,12 +210,13 @@ fn assumptions(text: &mut String, body: &Body) {
     text.line("assumptions (--assumption \"N=held|violated|not_checked: REASON\" for each):");
     for (at, one) in made.iter().enumerate() {
         let critical = if one.critical { "[critical] " } else { "" };
-        let said = last.and_then(|review| review.assumptions.iter().find(|said| said.assumption == one.text));
-        let said = said.map_or(String::new(), |said| {
-            let note = said.note.as_deref().map_or(String::new(), |note| format!(": {}", shown_line(note)));
-            format!(" ({}{note})", said.answer.as_str())
+        let result =
+            last.and_then(|review| review.assumptions.iter().find(|result| result.assumption == one.text));
+        let result = result.map_or(String::new(), |result| {
+            let note = result.note.as_deref().map_or(String::new(), |note| format!(": {}", shown_line(note)));
+            format!(" ({}{note})", result.answer.as_str())
         });
-        text.line(format!("  {}. {critical}{}{said}", at + 1, shown_line(&one.text)));
+        text.line(format!("  {}. {critical}{}{result}", at + 1, shown_line(&one.text)));
     }
 }
 
@@ -305,9 +306,9 @@ pub fn review(
             let Issue { id, file, round, raised_by, .. } = issue;
             let line = issue.lines();
             let (status, severity) = (issue.status.as_str(), issue.severity.as_str());
-            let said = issue.last_words();
+            let words = issue.last_words();
             text.line(format!(
-                "  {id} [{status}] {severity} {file}:{line} {said} (round {round}, {raised_by})"
+                "  {id} [{status}] {severity} {file}:{line} {words} (round {round}, {raised_by})"
             ));
             if issue.rounds.len() > 1 {
                 text.line(format!("     {}", issue.story()));

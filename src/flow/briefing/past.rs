@@ -1,4 +1,4 @@
-//! What happened on a task before, for the agent that continues it.
+//! The history of a task, for the agent that continues it.
 
 use super::task::{files, numbered};
 use super::{Desk, KIB};
@@ -110,7 +110,7 @@ impl Desk<'_> {
         };
         let mut lines = vec![
             format!("why: {}", shown_line(failure.reason.trim())),
-            format!("integration stood at: {}", failure.onto),
+            format!("integration was at: {}", failure.onto),
         ];
         if !failure.files.is_empty() {
             lines.push(format!("files: {}", files(&failure.files)));
@@ -124,8 +124,8 @@ impl Desk<'_> {
         if let Some(log) = &failure.log {
             lines.push(format!("log: {}", shown_line(log)));
         }
-        let place = body.attempt().filter(|attempt| attempt.epoch == epoch);
-        let worktree = place.map(|attempt| self.ctx.root().join(&attempt.worktree));
+        let attempt = body.attempt().filter(|attempt| attempt.epoch == epoch);
+        let worktree = attempt.map(|attempt| self.ctx.root().join(&attempt.worktree));
         if let Some(worktree) = worktree.filter(|path| path.join(".git").exists()) {
             let open: Vec<String> = content::status(&worktree, content::Filters::Skip)?
                 .into_iter()
@@ -158,7 +158,7 @@ fn answer(task: &Task) -> Block {
     Block::new(&origin, &text, &whole)
 }
 
-/// The last rejection, as the to-do list that the review made of it.
+/// The last rejection, as a list of findings to fix.
 fn feedback(task: &Task) -> Block {
     let body = task.body();
     let Some(feedback) = &body.rejection_feedback else { return Block::none() };

@@ -1,4 +1,4 @@
-//! Why the planner is woken, and the overview that it and the overseer see.
+//! The reasons for starting the planner, and the overview for planner and overseer.
 
 use super::mail::letter;
 use super::task::{files, numbered};
@@ -42,8 +42,7 @@ impl Desk<'_> {
         if matches!(self.ctx.spec_text(goal, &goal.spec_ref), Ok(Some(text)) if text.of == GOAL_SPEC) {
             self.facts.block("spec", Block::none());
         } else {
-            let remedy =
-                "write it, so that there is something to plan from, or `liza goal edit ID --spec goal`";
+            let remedy = "write the spec, or plan from the goal's text: `liza goal edit ID --spec goal`";
             self.spec("the goal", Some(&goal.spec_ref), None, &remedy.replace("ID", &goal.id));
         }
         let route = self.board.route().filter(|route| route.route == Way::Multi);
@@ -63,7 +62,7 @@ impl Desk<'_> {
             details = details.and(match wake.trigger {
                 // The goal is already above, and the reports are below.
                 Trigger::InitialPlanning | Trigger::Unprocessed => Block::none(),
-                // So are the messages; one that was shown before and is late is shown again.
+                // So are the messages; a late one that was shown before is shown again.
                 Trigger::Message => Block::none(),
                 Trigger::AnswerOverdue => {
                     let wanted = |message: &&Message| &message.id == id;
@@ -92,7 +91,7 @@ impl Desk<'_> {
         }
     }
 
-    /// What the auditor found.
+    /// The auditor's findings.
     fn audit(&self, id: &str) -> Block {
         let last = self.board.route().and_then(|route| route.audits.last());
         let Some(audit) = last.filter(|audit| audit.task.as_str() == id) else { return Block::none() };
@@ -137,7 +136,7 @@ impl Desk<'_> {
         if let Some(both) = both {
             let columns =
                 side_by_side(("the coder", &both.coder), ("the reviewer", &both.reviewer), POSITION_WIDTH);
-            lines.push(format!("what each of the two holds:\n{}", indent(&columns, 2)));
+            lines.push(format!("the two versions:\n{}", indent(&columns, 2)));
         }
         lines.extend(self.notes_on(task));
         lines.extend(self.hunks_of(task));
@@ -168,7 +167,7 @@ impl Desk<'_> {
         if let Some(failure) = &task.body().integration_failure {
             lines.push(format!("why: {}", continued(&failure.reason)));
             lines.push(format!("files: {}", files(&failure.files)));
-            lines.push(format!("integration stood at: {}", failure.onto));
+            lines.push(format!("integration was at: {}", failure.onto));
         }
         lines.extend(self.hunks_of(task));
         lines.join("\n")
@@ -208,7 +207,7 @@ impl Desk<'_> {
         let notes = rest.human_notes.iter().filter(|found| new(&found.id, &found.processed_by));
         let lines = anomalies.map(anomaly).chain(discovered.map(discovery));
         let lines: Vec<String> = lines.chain(changes.map(spec_change)).chain(notes.map(note)).collect();
-        Block::new("the board, what was reported", &lines.join("\n"), &Bound::new(32 * KIB, "`liza inbox`"))
+        Block::new("the board, reports", &lines.join("\n"), &Bound::new(32 * KIB, "`liza inbox`"))
     }
 
     /// Every task in a line.
@@ -267,14 +266,14 @@ impl Desk<'_> {
             let rescope = format!("`liza task rescope {id} --into FILE --reason \"…\"`");
             match wake.trigger {
                 Trigger::InitialPlanning => {
-                    return vec!["Cut the goal into tasks: `liza plan FILE --check`, then `liza plan FILE`.".to_owned()];
+                    return vec!["Split the goal into tasks: `liza plan FILE --check`, then `liza plan FILE`.".to_owned()];
                 }
-                Trigger::Unprocessed => return vec!["They stand below, with everything else that was reported.".to_owned()],
+                Trigger::Unprocessed => return vec!["See below, with all other reports.".to_owned()],
                 Trigger::HypothesisExhausted => all.push(format!(
                     "Find the root cause and split or replan {id}: {rescope}; or give it up: `liza task abandon {id} --reason \"…\"`"
                 )),
                 Trigger::Blocked => all.push(format!(
-                    "If the specs or a person's note answer it: `liza task unblock {id} --answer \"…\"`. If it was cut wrong: {rescope}. \
+                    "If the specs or a person's note answer it: `liza task unblock {id} --answer \"…\"`. If the task was planned wrong: {rescope}. \
                      If only a person can know: leave it."
                 )),
                 Trigger::SingleFailed => all.push(format!(
@@ -282,17 +281,17 @@ impl Desk<'_> {
                      up (`liza task abandon {id} --reason \"…\"`); or split it: {rescope}; or, if you know the answer: `liza task unblock {id} --answer \"…\"`"
                 )),
                 Trigger::AuditBlock => all.push(
-                    "Plan tasks that settle the findings: `liza plan FILE --check`, then `liza plan FILE`. Once they are merged, the auditor looks again.".to_owned(),
+                    "Plan tasks that resolve the findings: `liza plan FILE --check`, then `liza plan FILE`. Once they are merged, the auditor looks again.".to_owned(),
                 ),
                 Trigger::IntegrationFailed => all.push(format!(
-                    "A coder repairs {id}; nothing to do unless no coder can (`liza task show {id}`): then {rescope}"
+                    "A coder fixes {id}; do nothing unless no coder can (`liza task show {id}`): then {rescope}"
                 )),
                 Trigger::ImmediateDiscovery => all.push(format!(
-                    "Plan it in with `liza plan FILE`, or decide against it; then `liza inbox --done {id}`"
+                    "Plan a task for it with `liza plan FILE`, or decide against it; then `liza inbox --done {id}`"
                 )),
                 Trigger::Message => {
                     return vec![
-                        "They stand below. Act on each; what asks for an answer: `liza message reply ID --body \"…\"`.".to_owned(),
+                        "See below. Act on each message; if it asks for an answer: `liza message reply ID --body \"…\"`.".to_owned(),
                     ];
                 }
                 Trigger::AnswerOverdue => {
@@ -321,16 +320,16 @@ fn words(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::InitialPlanning => "Nothing is planned yet",
         Trigger::HypothesisExhausted => "Two agents failed",
-        Trigger::AnsweredNote => "A person has spoken",
+        Trigger::AnsweredNote => "A person left a note",
         Trigger::TypedNote => "A note was typed into state.yaml, not confirmed by a person",
-        Trigger::SingleFailed => "One small job was not enough",
-        Trigger::AuditBlock => "The auditor does not let the goal pass",
+        Trigger::SingleFailed => "A single job failed",
+        Trigger::AuditBlock => "The auditor did not approve the goal",
         Trigger::Blocked => "Blocked",
         Trigger::IntegrationFailed => "Could not be integrated",
-        Trigger::ImmediateDiscovery => "Found, and urgent",
-        Trigger::Message => "You were written to",
-        Trigger::AnswerOverdue => "You were asked, and your answer is late",
-        Trigger::Unprocessed => "Reported and not dealt with",
+        Trigger::ImmediateDiscovery => "Urgent discovery",
+        Trigger::Message => "You have messages",
+        Trigger::AnswerOverdue => "Your answer to a message is late",
+        Trigger::Unprocessed => "Open reports",
     }
 }
 
@@ -340,7 +339,7 @@ fn continued(text: &str) -> String {
 }
 
 /// The author of a note typed into the file.
-const UNCONFIRMED: &str = "hand, typed into state.yaml and confirmed by no person";
+const UNCONFIRMED: &str = "an unknown author, typed into state.yaml and not confirmed by a person";
 
 fn note(note: &Note) -> String {
     let Note { id, by, task_id, time, text, typed, .. } = note;

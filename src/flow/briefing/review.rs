@@ -1,4 +1,4 @@
-//! What a reviewer bases a verdict on.
+//! The facts for a reviewer's verdict.
 
 use super::task::{files, sheet};
 use super::{Desk, KIB};
@@ -39,15 +39,15 @@ impl Desk<'_> {
         self.facts.plain("review_commit", commit);
         self.facts.plain("round", &u64::from(task.review_cycles_total + 1));
         self.facts.block("task", sheet(task));
-        let remedy = "put it there, or discuss the review";
+        let remedy = "add the spec, or discuss the review";
         self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), remedy);
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
 
         let whole = Bound::new(32 * KIB, format!("`liza review show {id} --no-diff`"));
-        let announced = current_checkpoint(body).map(announced).unwrap_or_default();
-        let aligned = compared(&alignment::answers(body));
-        let found = found(submission, task.kind) + &gates_said(task);
+        let announced = current_checkpoint(body).map(checkpoint_text).unwrap_or_default();
+        let aligned = comparison_text(&alignment::answers(body));
+        let found = submission_text(submission, task.kind) + &gates_said(task);
         let protected = submission.protected.join("\n");
         let outside: Vec<String> =
             outside::since_claim(self.ctx, self.board, id).iter().map(outside::Outside::words).collect();
@@ -65,14 +65,14 @@ impl Desk<'_> {
         let open = body.issues.iter().filter(|issue| issue.is_open());
         self.facts.plain("prior_flags", &PriorFlags::of(open.map(|issue| issue.id.as_str())));
         let config = self.ctx.project_config()?;
-        let asked = checklist::items(&body.checklist, config.checklists.of(task.risk));
+        let items = checklist::items(&body.checklist, config.checklists.of(task.risk));
         let is_reviewer = *self.request.role != Role::red_team();
         let assumptions = if is_reviewer { assumptions_of_checkpoint(body).len() } else { 0 };
         self.facts.plain("assumption_flags", &AssumptionFlags::of(assumptions));
         // The checklist is for reviewers; the red team has its own procedure.
-        let asked = if is_reviewer { asked } else { Vec::new() };
-        self.facts.plain("answer_flags", &AnswerFlags::of(asked.len()));
-        let numbered: Vec<String> = asked
+        let items = if is_reviewer { items } else { Vec::new() };
+        self.facts.plain("answer_flags", &AnswerFlags::of(items.len()));
+        let numbered: Vec<String> = items
             .iter()
             .enumerate()
             .map(|(at, item)| format!("{}. {}", at + 1, indent(item, 3).trim_start()))
@@ -91,7 +91,7 @@ impl Desk<'_> {
 }
 
 impl Desk<'_> {
-    /// What a merge slice delivered without a change: its checks, and integration to look at.
+    /// The result of a merge slice without changes: its checks, and integration to examine.
     fn judge_result(&mut self, task: &Task) -> Result<()> {
         let id = &task.id;
         let checkout = self.ctx.machine.worktrees().join(".review").join(id.as_str());
@@ -100,7 +100,7 @@ impl Desk<'_> {
         self.facts.plain("round", &u64::from(task.review_cycles_total + 1));
         self.facts.block("task", sheet(task));
         let body = task.body();
-        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), "put it there");
+        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), "add the spec");
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
         for name in
@@ -121,7 +121,7 @@ impl Desk<'_> {
     }
 }
 
-fn announced(checkpoint: &Checkpoint) -> String {
+fn checkpoint_text(checkpoint: &Checkpoint) -> String {
     let more = |text: &str| indent(text.trim(), 2).trim_start().to_owned();
     let mut lines = vec![format!("intent: {}", more(&checkpoint.intent))];
     for (at, assumption) in checkpoint.assumptions.iter().enumerate() {
@@ -136,7 +136,7 @@ fn announced(checkpoint: &Checkpoint) -> String {
     lines.join("\n")
 }
 
-fn compared(answers: &[Answer]) -> String {
+fn comparison_text(answers: &[Answer]) -> String {
     let lines = answers.iter().map(|answer| {
         let mark = match answer.holds {
             _ if answer.answer.starts_with("judge") => "judge",
@@ -148,7 +148,7 @@ fn compared(answers: &[Answer]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn found(submission: &Submission, kind: Kind) -> String {
+fn submission_text(submission: &Submission, kind: Kind) -> String {
     let ran = &submission.validation;
     let passed = if ran.passed() { "passed" } else { "FAILED" };
     let exit = ran.exit.map_or("none".to_owned(), |code| code.to_string());
@@ -167,7 +167,7 @@ fn found(submission: &Submission, kind: Kind) -> String {
     .join("\n")
 }
 
-/// What liza's own gates reported about exactly the commit under review.
+/// The results of liza's gates on exactly the commit under review.
 fn gates_said(task: &Task) -> String {
     let report =
         task.body().gates.as_ref().filter(|gates| Some(&gates.commit) == task.review_commit.as_ref());

@@ -24,7 +24,7 @@ pub fn unreadable(dir: &Path, page: &Path) -> Option<String> {
     }
 }
 
-/// The spec that a reference names, or the section of its anchor; or what is wrong with it.
+/// The spec that a reference names, or the section of its anchor; or an error.
 ///
 /// An agent is shown the text that is pinned with its task. Without a pin, as for the goal and on older boards, it is
 /// the present text.
@@ -40,7 +40,7 @@ pub fn spec(
         Some(pin) => (pin.of.clone(), pinned_text(ctx, goal, pin)?),
         None => match ctx.spec_text(goal, spec_ref) {
             Ok(Some(SpecText { of, text })) => (of, text),
-            Ok(None) => return Err(format!("{} is not there", quoted(name))),
+            Ok(None) => return Err(format!("{} does not exist", quoted(name))),
             Err(failure) => return Err(format!("{} cannot be read ({})", quoted(name), failure.message)),
         },
     };
@@ -86,10 +86,10 @@ fn pinned_text(ctx: &Context, goal: &Goal, pin: &PinnedSpec) -> Result<String, S
 /// The template of a role: named in liza.yaml, else in `.liza/templates`, else the built-in one, else that for any role.
 pub fn template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Result<Template> {
     if let Some(name) = config.roles.get(role).and_then(|role| role.template.as_deref()) {
-        let said = format!("{}, which liza.yaml names for the role {role},", quoted(name));
-        let path = RepoPath::new(name).map_err(|why| unusable(&said, &why.to_string()))?;
-        let found = read(ctx.root(), path.as_str(), name).map_err(|why| unusable(&said, &why))?;
-        return found.ok_or_else(|| unusable(&said, "it is not there"));
+        let described = format!("{}, which liza.yaml names for the role {role},", quoted(name));
+        let path = RepoPath::new(name).map_err(|why| unusable(&described, &why.to_string()))?;
+        let found = read(ctx.root(), path.as_str(), name).map_err(|why| unusable(&described, &why))?;
+        return found.ok_or_else(|| unusable(&described, "it does not exist"));
     }
     // A role may have the name of a template piece; the piece is not a prompt.
     if !PIECES.contains(&role.as_str()) {
@@ -103,7 +103,7 @@ pub fn template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Result<Te
     piece(ctx, "agent")
 }
 
-/// The template for a report: that of the role, where the project has one of its own; else the one for reports.
+/// The template for a report: the project's own template of the role, else the built-in one for reports.
 pub fn report_template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Result<Template> {
     let own = config.roles.get(role).is_some_and(|role| role.template.is_some());
     if own || installed(ctx, role.as_str())?.is_some() {
@@ -137,5 +137,5 @@ fn read(dir: &Path, file: &str, shown: &str) -> Result<Option<Template>, String>
 
 fn unusable(file: &str, why: &str) -> Failure {
     failure!(ErrorCode::UsageTemplate, "the prompt template {file} cannot be used: {why}")
-        .hint("fix it, or name another; no agent is started without its prompt")
+        .hint("fix it, or name another template; liza starts no agent without its prompt")
 }

@@ -1,4 +1,4 @@
-//! What the agent that implements or reviews a task is shown of it.
+//! The task, for the agent that implements or reviews it.
 
 use super::{Desk, KIB};
 use crate::board::task::Kind;
@@ -6,7 +6,7 @@ use crate::flow::prelude::*;
 use crate::prompt::{Block, Bound, Outputs, Quoted};
 
 const FILES_NAMED: usize = 30;
-/// So much of a result of another task is shown.
+/// How much of another task's result is shown.
 const LONGEST_RESULT: usize = 4000;
 
 impl Desk<'_> {
@@ -14,9 +14,9 @@ impl Desk<'_> {
         let task = self.task(id)?;
         let body = task.body();
         self.facts.optional("planned_role", body.planned_role.as_ref());
-        self.place(task, epoch)?;
+        self.worktree(task, epoch)?;
         self.facts.block("task", sheet(task));
-        let remedy = "put it there, or let the planner rescope the task";
+        let remedy = "add the spec, or let the planner rescope the task";
         self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), remedy);
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
@@ -29,7 +29,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// What the author of a result has to know of its form.
+    /// The required form of a result, for its author.
     fn report(&mut self, task: &Task) {
         let schema = crate::director::results::schema_of(&task.role).unwrap_or_default();
         let word = |text: &str| Quoted::bare(text);
@@ -40,14 +40,14 @@ impl Desk<'_> {
     }
 
     /// The worktree of the claim. A claim that has ended has none.
-    fn place(&mut self, task: &Task, epoch: u64) -> Result<()> {
+    fn worktree(&mut self, task: &Task, epoch: u64) -> Result<()> {
         let attempt = task.body().attempt().filter(|attempt| attempt.epoch == epoch && epoch > 0);
         if epoch > 0 && (attempt.is_none() || task.epoch != epoch || task.status != Status::Working) {
-            return Err(failure!(Code::Epoch, "claim {epoch} on `{}` is over", task.id)
+            return Err(failure!(Code::Epoch, "claim {epoch} on `{}` has ended", task.id)
                 .hint("claim it again, or take other work"));
         }
         let Some(attempt) = attempt else {
-            // As the claim will make it.
+            // The path that the claim will use.
             let claim = crate::flow::claim::foreseen(self.ctx, self.board, self.request.agent, &task.id)?;
             self.facts.plain("epoch", &claim.epoch);
             self.facts.plain("iteration", &u64::from(claim.iteration));
@@ -62,7 +62,7 @@ impl Desk<'_> {
         let shown = Quoted::new(&worktree.display().to_string());
         if !worktree.join(".git").exists() {
             let of = format!("{} of {}", shown.as_str(), task.id);
-            self.missing.push(format!("the worktree {of} is gone: `liza doctor` says what is left of it"));
+            self.missing.push(format!("the worktree {of} is gone: `liza doctor` shows the rest of it"));
         }
         self.facts.plain("worktree", &shown);
         self.facts.plain("branch", &Quoted::new(&attempt.branch));
@@ -111,19 +111,19 @@ impl Desk<'_> {
 }
 
 impl Desk<'_> {
-    /// What a merged task brought: the files of its commit, or its result.
+    /// The output of a merged task: the files of its commit, or its result.
     fn output(&self, task: &Task) -> String {
         let Some(result) = task.result.as_ref().filter(|_| task.stands_on_result()) else {
             return output(&task.id, task.body());
         };
         let title = shown_line(task.title().trim()).into_owned();
-        let said = match self.ctx.store.result_bytes(&task.id, result) {
+        let content = match self.ctx.store.result_bytes(&task.id, result) {
             Some(bytes) => {
                 clipped(&shown_line(&String::from_utf8_lossy(&bytes)), LONGEST_RESULT).into_owned()
             }
             None => "its file is gone".to_owned(),
         };
-        format!("{}: result ({}) of: {title}; {said}", task.id, result.status.as_str())
+        format!("{}: result ({}) of: {title}; {content}", task.id, result.status.as_str())
     }
 }
 

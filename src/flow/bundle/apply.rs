@@ -16,7 +16,7 @@ use crate::git::tree::{bring_along, index_lock, is_on_branch, settle};
 use crate::wire::bundle::Change;
 
 /// A task's branch and worktree, at one commit.
-struct Place {
+struct TaskCheckout {
     worktree: PathBuf,
     branch: String,
     head: CommitId,
@@ -51,14 +51,14 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
         snapshot = ctx.read(&Needs::Everything)?;
     }
     ctx.integration_in_place(&snapshot.board)?;
-    let holds = allowed(ctx, &snapshot.board, |board, call| {
+    let holds = check_rule(ctx, &snapshot.board, |board, call| {
         entry.check_place(board, call).map(|task| task.assigned_to.as_ref() == Some(&call.by.id()))
     })?;
     // From here on the command acts under this claim only, not under a later one of the same holder.
     let epoch = snapshot.board.task(task).map(|task| task.epoch).unwrap_or_default();
     entry.epoch = Some(epoch);
-    let place = place(ctx, &snapshot.board, task)?;
-    if let Some(commit) = applied_before(ctx, &snapshot.board, loaded, task, &place)? {
+    let checkout = task_checkout(ctx, &snapshot.board, task)?;
+    if let Some(commit) = applied_before(ctx, &snapshot.board, loaded, task, &checkout)? {
         let applied = BundleApplied {
             task: task.clone(),
             bundle: bundle.metadata.id.clone(),
@@ -68,24 +68,24 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
         let before = Apply { applied, files: Some(files), gates: None, already_applied: Some(true) };
         return Ok((before, snapshot.board.revision));
     }
-    clean(&place, task)?;
-    let applied = examine(ctx, &snapshot.board, bundle, &place.head, Some(task))?;
+    clean(&checkout, task)?;
+    let applied = examine(ctx, &snapshot.board, bundle, &checkout.head, Some(task))?;
     if !applied.problems.is_empty() {
         let failure = failure_for(&loaded.path, &applied.problems);
-        let fits_not = applied.problems.iter().all(|problem| problem.kind.is_conflict());
+        let only_conflicts = applied.problems.iter().all(|problem| problem.kind.is_conflict());
         // Only the agent that works on the task blocks it by this.
-        return Err(if fits_not && holds { blocked(ctx, loaded, task, failure) } else { failure });
+        return Err(if only_conflicts && holds { blocked(ctx, loaded, task, failure) } else { failure });
     }
-    allowed(ctx, &snapshot.board, |board, call| entry.check_paths(board, call, &files))?;
+    check_rule(ctx, &snapshot.board, |board, call| entry.check_paths(board, call, &files))?;
     for file in &applied.unverified {
-        let said = "the bundle gives no checksum of it; only the lines it names were compared";
-        ctx.narrate(format!("{file}: {said}"));
+        let remark = "the bundle has no checksum of this file; liza compared only the lines in its hunks";
+        ctx.narrate(format!("{file}: {remark}"));
     }
-    in_the_way(ctx, &place, task, &applied.changes)?;
-    let built = build(ctx, bundle, &place.head, &applied.changes, Some(task))?;
-    if built.tree == ctx.query()?.tree_of(&place.head)? {
-        return Err(failure!(Code::NothingSubmitted, "the bundle changes nothing on `{}`", place.branch)
-            .hint("its content is there already; nothing was changed"));
+    in_the_way(ctx, &checkout, task, &applied.changes)?;
+    let built = build(ctx, bundle, &checkout.head, &applied.changes, Some(task))?;
+    if built.tree == ctx.query()?.tree_of(&checkout.head)? {
+        return Err(failure!(Code::NothingSubmitted, "the bundle changes nothing on `{}`", checkout.branch)
+            .hint("the branch has this content already; nothing was changed"));
     }
     let implementers = contributors::recorded(ctx, &snapshot.board, bundle, Some(&built.tree))?;
     crash::point("bundle.built");
@@ -93,8 +93,8 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     let gates = judge(ctx, &question)?;
     gates.check(&built.commit, "apply the bundle")?;
     // The gates may have taken long: check the worktree again for changes made meanwhile.
-    clean(&place, task)?;
-    in_the_way(ctx, &place, task, &applied.changes)?;
+    clean(&checkout, task)?;
+    in_the_way(ctx, &checkout, task, &applied.changes)?;
     crash::point("bundle.judged");
     // A caller that lost the task meanwhile is refused here, before anything has moved.
     let begun = ctx.commit_step(BeginApply {
@@ -102,12 +102,12 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
         epoch,
         bundle: bundle.metadata.id.clone(),
         path: shown_path(ctx, &loaded.path),
-        worktree: shown_path(ctx, &place.worktree),
+        worktree: shown_path(ctx, &checkout.worktree),
         files: files.clone(),
         implementers,
         step: RefMove {
-            branch: place.branch.clone(),
-            old: Some(place.head.clone()),
+            branch: checkout.branch.clone(),
+            old: Some(checkout.head.clone()),
             new: built.commit.clone(),
         },
         owner: host::this_process(),
@@ -115,11 +115,11 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     })?;
     let intent = begun.outcome.intent;
     crash::point("bundle.begun");
-    if let Err(failure) = move_to(ctx, &place, &built.commit) {
+    if let Err(failure) = move_to(ctx, &checkout, &built.commit) {
         let owner = host::this_process();
         let reason = clipped(&failure.message, 500).into_owned();
         // A branch that could not be moved back stays on record: the next command updates the files.
-        if !contains(ctx, &place.branch, &built.commit)? {
+        if !contains(ctx, &checkout.branch, &built.commit)? {
             ctx.commit_step(CancelApply { intent, owner, reason })?;
         }
         return Err(failure);
@@ -130,28 +130,32 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
 }
 
 /// Checks a rule against the present board.
-fn allowed<T>(ctx: &Context, board: &Board, rule: impl Fn(&Board, &Call) -> Result<T, Refusal>) -> Result<T> {
+fn check_rule<T>(
+    ctx: &Context,
+    board: &Board,
+    rule: impl Fn(&Board, &Call) -> Result<T, Refusal>,
+) -> Result<T> {
     let actor = board.identify(&ctx.credentials)?;
     let world = World { switches: ctx.store.switches()?, ..Default::default() };
     Ok(rule(board, &Call::new(actor, &host::now(), &world))?)
 }
 
-fn place(ctx: &Context, board: &Board, task: &TaskId) -> Result<Place> {
+fn task_checkout(ctx: &Context, board: &Board, task: &TaskId) -> Result<TaskCheckout> {
     let (worktree, branch) = worktree_of(ctx, board, task)?;
     let head = content::head(&worktree)?;
     if !is_on_branch(&worktree, &branch)? || ctx.query()?.head_of_branch(&branch)?.as_ref() != Some(&head) {
-        let place = worktree.display();
-        let hint = format!("`git switch {branch}` in {place}, then apply the bundle; nothing was changed");
+        let path = worktree.display();
+        let hint = format!("`git switch {branch}` in {path}, then apply the bundle; nothing was changed");
         let what = format!("the worktree of `{task}` is not on its branch `{branch}`");
         return Err(Failure::new(Code::WorktreeDirty, what).hint(hint).detail("paths", ["HEAD"]));
     }
-    elsewhere(ctx, &worktree, &branch)?;
+    refuse_other_checkout(ctx, &worktree, &branch)?;
     let prepared = crate::flow::prepared::not_work(board, task);
-    Ok(Place { worktree, branch, head, prepared })
+    Ok(TaskCheckout { worktree, branch, head, prepared })
 }
 
 /// Moving a branch that another checkout has would make that checkout differ from its branch.
-fn elsewhere(ctx: &Context, worktree: &Path, branch: &str) -> Result<()> {
+fn refuse_other_checkout(ctx: &Context, worktree: &Path, branch: &str) -> Result<()> {
     match checkouts::branch_checked_out_beside(&ctx.repo, branch, Some(worktree))? {
         None => Ok(()),
         Some(path) => {
@@ -164,18 +168,18 @@ fn elsewhere(ctx: &Context, worktree: &Path, branch: &str) -> Result<()> {
 }
 
 /// Checks that the worktree has no uncommitted work, its index is not locked, and its branch has not moved.
-fn clean(place: &Place, task: &TaskId) -> Result<()> {
-    if content::head(&place.worktree)? != place.head {
+fn clean(checkout: &TaskCheckout, task: &TaskId) -> Result<()> {
+    if content::head(&checkout.worktree)? != checkout.head {
         return Err(failure!(Code::Commit, "the branch of `{task}` moved meanwhile")
             .hint("apply the bundle again; nothing was changed"));
     }
-    if let Some(lock) = index_lock(&place.worktree)? {
+    if let Some(lock) = index_lock(&checkout.worktree)? {
         return Err(failure!(ErrorCode::StaleWorktree, "the index of the worktree of `{task}` is locked: {}", lock.display())
-        .hint("wait for the git that is at work there; if none is, it died and left this file: move it away, then apply the bundle")
+        .hint("if a git command works there, wait for it; otherwise a dead one left this file: move it away, then apply the bundle")
         .detail("path", lock.display().to_string()));
     }
-    let mut found = uncommitted(&place.worktree, Filters::Run, &place.prepared)?;
-    if content::merge_head(&place.worktree)?.is_some() {
+    let mut found = uncommitted(&checkout.worktree, Filters::Run, &checkout.prepared)?;
+    if content::merge_head(&checkout.worktree)?.is_some() {
         found.push("a merge in progress".to_owned());
     }
     if found.is_empty() { Ok(()) } else { Err(dirty(task, &found)) }
@@ -183,22 +187,22 @@ fn clean(place: &Place, task: &TaskId) -> Result<()> {
 
 /// Ignored files do not make a worktree dirty, and git would overwrite them: no uncommitted file may be at the path
 /// of a new file, or below a directory that a file replaces.
-fn in_the_way(ctx: &Context, place: &Place, task: &TaskId, changes: &[Change]) -> Result<()> {
+fn in_the_way(ctx: &Context, checkout: &TaskCheckout, task: &TaskId, changes: &[Change]) -> Result<()> {
     let query = ctx.query()?;
     let mut found = Vec::new();
     for change in changes {
         let Change::Write { path, .. } = change else { continue };
         let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
         for part in ends.map(|end| &path[..end]) {
-            let Ok(there) = place.worktree.join(part).symlink_metadata() else { break };
-            let tracked = query.has_path(&place.head, part)?;
+            let Ok(there) = checkout.worktree.join(part).symlink_metadata() else { break };
+            let tracked = query.has_path(&checkout.head, part)?;
             if !tracked && (part == path || !there.is_dir()) {
                 found.push(format!("{part} (ignored by git)"));
                 break;
             }
             if tracked && part == path && there.is_dir() {
-                let known = query.files_below(&place.head, path)?;
-                below(&place.worktree, path, &known, &mut found);
+                let known = query.files_below(&checkout.head, path)?;
+                collect_unknown_files(&checkout.worktree, path, &known, &mut found);
             }
         }
     }
@@ -212,11 +216,11 @@ fn in_the_way(ctx: &Context, place: &Place, task: &TaskId, changes: &[Change]) -
 }
 
 /// Every file on disk below a directory except the known ones.
-fn below(worktree: &Path, dir: &str, known: &[String], found: &mut Vec<String>) {
+fn collect_unknown_files(worktree: &Path, dir: &str, known: &[String], found: &mut Vec<String>) {
     for entry in fs::read_dir(worktree.join(dir)).into_iter().flatten().flatten() {
         let path = format!("{dir}/{}", entry.file_name().to_string_lossy());
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            below(worktree, &path, known, found);
+            collect_unknown_files(worktree, &path, known, found);
         } else if !known.contains(&path) {
             found.push(format!("{path} (ignored by git)"));
         }
@@ -238,14 +242,14 @@ fn blocked(ctx: &Context, loaded: &Loaded, task: &TaskId, failure: Failure) -> F
         epoch: ctx.epoch_of(task),
         reason: format!("patch bundle {id} was not applied: {}", failure.message),
         questions: vec![format!(
-            "Is {id} to be brought up to date, to wait for the owner of the paths, or to be dropped?"
+            "Should the author update {id}, should {id} wait for the owner of the paths, or be dropped?"
         )],
     };
     match ctx.commit_step(block) {
         Ok(committed) => {
             let mut failure = failure;
             failure.hint = Some(format!(
-                "nothing was applied and `{task}` is BLOCKED; `liza task unblock {task} --answer …` once it is settled"
+                "nothing was applied and `{task}` is BLOCKED; `liza task unblock {task} --answer …` once that is decided"
             ));
             let (Blocked { task, status, .. }, revision) = committed.done();
             failure.with_data(TaskStatus { task, status }, revision)
@@ -258,25 +262,25 @@ fn blocked(ctx: &Context, loaded: &Loaded, task: &TaskId, failure: Failure) -> F
 }
 
 /// Moves the branch first, by compare-and-swap, then index and files. If the files cannot follow, undoes everything.
-fn move_to(ctx: &Context, place: &Place, commit: &CommitId) -> Result<()> {
-    let refname = refs::of_branch(&place.branch)?;
-    refs::update(&ctx.repo, &refname, commit, Expected::At(&place.head))?;
+fn move_to(ctx: &Context, checkout: &TaskCheckout, commit: &CommitId) -> Result<()> {
+    let refname = refs::of_branch(&checkout.branch)?;
+    refs::update(&ctx.repo, &refname, commit, Expected::At(&checkout.head))?;
     crash::point("bundle.moved");
-    let why = match bring_along(&place.worktree, &place.head, commit) {
+    let why = match bring_along(&checkout.worktree, &checkout.head, commit) {
         Ok(()) => {
             crash::point("bundle.brought");
             // Attributes may make git call a file changed that it has just written.
-            let left = uncommitted(&place.worktree, Filters::Run, &place.prepared)?;
+            let left = uncommitted(&checkout.worktree, Filters::Run, &checkout.prepared)?;
             if left.is_empty() {
                 return Ok(());
             }
-            format!("git calls these changed as soon as it wrote them: {}", listed(&left))
+            format!("git reports these files as changed right after writing them: {}", listed(&left))
         }
         Err(error) => in_one_line(&error),
     };
-    refs::update(&ctx.repo, &refname, &place.head, Expected::At(commit))?;
-    let mut left = settle(&ctx.repo, ctx.query()?, &place.worktree, commit, &place.head)?;
-    left.extend(uncommitted(&place.worktree, Filters::Run, &place.prepared)?);
+    refs::update(&ctx.repo, &refname, &checkout.head, Expected::At(commit))?;
+    let mut left = settle(&ctx.repo, ctx.query()?, &checkout.worktree, commit, &checkout.head)?;
+    left.extend(uncommitted(&checkout.worktree, Filters::Run, &checkout.prepared)?);
     let there = match left.is_empty() {
         true => "branch and files are as before".to_owned(),
         false => format!("the branch is as before; look at these files: {}", listed(&left)),
@@ -284,33 +288,33 @@ fn move_to(ctx: &Context, place: &Place, commit: &CommitId) -> Result<()> {
     let what =
         format!("the files of the worktree could not follow the branch: {why}; nothing was applied, {there}");
     Err(Failure::new(ErrorCode::StaleWorktree, what)
-        .hint("remove what stands in the way, then apply the bundle again")
+        .hint("remove the cause, then apply the bundle again")
         .detail("paths", left))
 }
 
 /// The first line of git's error output.
 fn in_one_line(error: &GitError) -> String {
     let text = error.to_string();
-    let said = |line: &&str| !line.trim().is_empty();
+    let has_text = |line: &&str| !line.trim().is_empty();
     let fatal = text.lines().find(|line| line.starts_with("fatal:"));
-    let first = fatal.or_else(|| text.lines().find(said)).unwrap_or_default().trim();
+    let first = fatal.or_else(|| text.lines().find(has_text)).unwrap_or_default().trim();
     shown_line(&clipped(first, 300)).into_owned()
 }
 
-/// The commit on the branch that is this bundle, as the board noted it.
+/// The commit on the branch that the board records for this bundle.
 fn applied_before(
     ctx: &Context,
     board: &Board,
     loaded: &Loaded,
     task: &TaskId,
-    place: &Place,
+    checkout: &TaskCheckout,
 ) -> Result<Option<CommitId>> {
     let id = &loaded.bundle.metadata.id;
     let query = ctx.query()?;
     let history = board.task(task).map(|task| &task.body().history[..]).unwrap_or_default();
     for line in history.iter().filter(|line| line.event == Event::BundleApplied) {
         let (Some(detail), Some(commit)) = (&line.detail, &line.commit) else { continue };
-        if detail != id || !query.has_commit(commit) || !query.is_ancestor(commit, &place.head)? {
+        if detail != id || !query.has_commit(commit) || !query.is_ancestor(commit, &checkout.head)? {
             continue;
         }
         let [parent] = &query.parents_of(commit)?[..] else { continue };

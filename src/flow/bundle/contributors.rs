@@ -1,5 +1,5 @@
-//! Who contributed to the changes of a bundle, by the records of the board and the archive. The bundle's own claim is
-//! not enough: a name in it would exclude a reviewer who never saw it.
+//! Who contributed to the changes of a bundle, by the records of the board and the archive. The bundle's own list of
+//! authors is not enough: it could exclude a reviewer who never saw the bundle.
 
 use crate::flow::prelude::*;
 use crate::wire::bundle::Bundle;
@@ -43,8 +43,8 @@ pub fn run_of(bundle: &Bundle) -> Option<&str> {
     bundle.metadata.author.strip_prefix(super::EXPERIMENT)
 }
 
-/// The coder and the reviewer of a run have no identity on the board. They count under names of their own: the approval that the
-/// run's reviewer gave is none here, and an agent that takes such a name may not give one either.
+/// The coder and the reviewer of an experiment have no identity on the board. They count as implementers under special names: the
+/// approval of the run's reviewer does not count here, and an agent with such a name may not approve either.
 fn of_run(run: &str) -> Vec<AgentId> {
     let end = run.rsplit('-').next().unwrap_or_default();
     let names = ["coder", "reviewer"].map(|who| format!("experiment-{who}-{end}"));

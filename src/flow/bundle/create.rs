@@ -28,7 +28,7 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u
     if let Some((BundleRecorded { path, .. }, revision)) = ctx.answered()? {
         let path = ctx.root().join(path);
         let bundle = super::load(&path)?.bundle;
-        return Ok((summary_of(&bundle, &given(out)?.unwrap_or(path)), revision));
+        return Ok((summary_of(&bundle, &check_out_path(out)?.unwrap_or(path)), revision));
     }
     let snapshot = ctx.read(&Needs::task(id))?;
     // Checked first: a caller that is not on the board may not make a bundle either.
@@ -45,7 +45,7 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u
         path: shown_path(ctx, path),
         blake3: bundle::checksum(bytes),
     };
-    let elsewhere = given(out)?;
+    let elsewhere = check_out_path(out)?;
     if let Some(out) = &elsewhere {
         may_lie_at(ctx, out)?;
     }
@@ -57,7 +57,7 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u
             .hint("commit the work on its branch first"));
     }
     bundle.metadata.touched_modules = modules(&bundle.patches);
-    proven(ctx, &bundle, &base)?;
+    check_round_trip(ctx, &bundle, &base)?;
     let left_out = uncommitted(ctx, task)?;
     let (path, bytes) = publish(ctx, &mut bundle, elsewhere.as_deref())?;
     let mut data = summary_of(&bundle, elsewhere.as_deref().unwrap_or(&path));
@@ -94,7 +94,7 @@ pub fn between(
     author.clone_into(&mut bundle.metadata.author);
     bundle.patches = patches(ctx, base, head)?;
     bundle.metadata.touched_modules = modules(&bundle.patches);
-    proven(ctx, &bundle, base)?;
+    check_round_trip(ctx, &bundle, base)?;
     Ok(publish(ctx, &mut bundle, None)?.0)
 }
 
@@ -106,7 +106,7 @@ pub fn paths_between(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<
     Ok(paths.into_iter().collect())
 }
 
-fn given(out: Option<&Path>) -> Result<Option<PathBuf>> {
+fn check_out_path(out: Option<&Path>) -> Result<Option<PathBuf>> {
     out.map(|out| std::path::absolute(out).map_err(|error| Failure::io("find", out, &error))).transpose()
 }
 
@@ -124,7 +124,7 @@ fn may_lie_at(ctx: &Context, out: &Path) -> Result<()> {
         None => Ok(()),
         Some(own) => {
             let (out, own) = (out.display(), own.display());
-            Err(failure!(Code::Value, "--out {out} is in {own}, which is not for your own files")
+            Err(failure!(Code::Value, "--out {out} is in {own}, which is reserved for git and liza")
                 .hint("name a path outside of it, or omit --out; nothing was written"))
         }
     }
@@ -140,7 +140,7 @@ fn uncommitted(ctx: &Context, task: &Task) -> Result<Vec<String>> {
     }
     let found = crate::flow::attempt::uncommitted(&worktree, Filters::Run, &attempt.not_work())?;
     if !found.is_empty() {
-        ctx.narrate(format!("what is not committed is not in the bundle: {}", super::listed(&found)));
+        ctx.narrate(format!("the bundle does not contain uncommitted files: {}", super::listed(&found)));
     }
     Ok(found)
 }
@@ -170,7 +170,7 @@ fn range(ctx: &Context, board: &Board, task: &Task) -> Result<(CommitId, CommitI
     let query = ctx.query()?;
     let head = query.head_of_branch(&attempt.branch)?.ok_or_else(|| {
         failure!(ErrorCode::GitRef, "the branch `{}` of {} is gone", attempt.branch, task.id)
-            .hint("`liza doctor` says what is left")
+            .hint("`liza doctor` shows what is left")
     })?;
     let base = query.merge_base(&integration_head(ctx, board)?, &head)?;
     Ok((base.unwrap_or_else(|| attempt.base_commit.clone()), head))
@@ -233,7 +233,7 @@ fn patches(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<Patch>
             EntryKind::File | EntryKind::Executable => None,
         });
         if let Some(what) = strange {
-            return Err(cannot(&found.path, &format!("it is {what}, which no bundle can carry")));
+            return Err(unsupported_file(&found.path, &format!("it is {what}, which no bundle can carry")));
         }
         let (old, new) = sides(ctx, base, head, &found)?;
         let patch = bundle::patch(&found.path, found.renamed_from.as_deref(), side(&old), side(&new));
@@ -259,7 +259,7 @@ fn side(entry: &Entry) -> Option<Side<'_>> {
     }
 }
 
-fn cannot(file: &str, why: &str) -> Failure {
+fn unsupported_file(file: &str, why: &str) -> Failure {
     failure!(ErrorCode::RefusedBundle, "{} cannot be in a bundle: {why}", quoted(file))
         .hint("nothing was written; hand the work on as a branch, or remove this file from it")
 }
@@ -276,7 +276,7 @@ fn modules(patches: &[Patch]) -> Vec<String> {
 }
 
 /// A bundle is written only if applying it gives exactly the tree it was made from.
-fn proven(ctx: &Context, bundle: &Bundle, base: &CommitId) -> Result<()> {
+fn check_round_trip(ctx: &Context, bundle: &Bundle, base: &CommitId) -> Result<()> {
     let named =
         Bundle { metadata: Metadata { id: "new".to_owned(), ..bundle.metadata.clone() }, ..bundle.clone() };
     let bytes = bundle::write(&named);

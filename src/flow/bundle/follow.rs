@@ -1,4 +1,4 @@
-//! Makes the files of a task follow its branch to where a bundle moved it.
+//! Updates a task's files after a bundle moved its branch.
 
 use super::listed;
 use crate::board::intent::ApplyWork;
@@ -22,15 +22,15 @@ pub fn follow(ctx: &Context, work: &ApplyWork) -> Result<()> {
     // A git that died with the command has left its lock.
     crate::git::locks::clear_dead(&worktree, &git_dir(ctx, &worktree));
     if let Some(lock) = index_lock(&worktree)? {
-        let (place, lock) = (worktree.display(), lock.display());
-        return Err(failure!(ErrorCode::StaleWorktree, "the index of {place} is locked: {lock}")
-            .hint("wait for the git that is at work there; if none is, move this file away"));
+        let (path, lock) = (worktree.display(), lock.display());
+        return Err(failure!(ErrorCode::StaleWorktree, "the index of {path} is locked: {lock}")
+            .hint("if a git command works there, wait for it; otherwise move this file away"));
     }
     let theirs = settle(&ctx.repo, query, &worktree, old, &work.step.new)?;
     if !theirs.is_empty() {
-        let (place, theirs) = (worktree.display(), listed(&theirs));
+        let (path, theirs) = (worktree.display(), listed(&theirs));
         ctx.narrate(format!(
-            "in {place}, these were changed by another process and stay as they are: {theirs}"
+            "in {path}, another process changed these files, so they stay as they are: {theirs}"
         ));
     }
     Ok(())

@@ -47,14 +47,14 @@ pub fn load(path: &Path) -> Result<Loaded> {
 
 /// The failure for these problems: exit 11 if the bundle is valid and only does not fit.
 pub fn failure_for(path: &Path, problems: &[Problem]) -> Failure {
-    let fits_not = problems.iter().all(|problem| problem.kind.is_conflict());
+    let only_conflicts = problems.iter().all(|problem| problem.kind.is_conflict());
     let first = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
     let more = match problems.len() {
         0 | 1 => String::new(),
         more => format!(" (and {} more)", more - 1),
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let failure = if fits_not {
+    let failure = if only_conflicts {
         failure!(ErrorCode::GitConflict, "{name} does not fit: {first}{more}").hint(
             "nothing was applied; update the bundle to the present files, or wait for the owner of the paths",
         )

@@ -21,7 +21,7 @@ pub struct Verdict {
     pub bundle: String,
     pub blake3: String,
     pub reviewer: AgentId,
-    pub verdict: Said,
+    pub verdict: VerdictWord,
     pub code: Option<ErrorCode>,
     pub reasons: Vec<String>,
     pub base: CommitId,
@@ -40,7 +40,7 @@ pub struct Verdict {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum VerdictWord {
     Approve,
     Reject,
 }
@@ -74,7 +74,7 @@ pub fn review(
         })
     };
     ctx.ask(&snapshot.board, verdict(true, None, None)?)?;
-    let checklist = answered(&bundle.reviewer_checklist, answers)?;
+    let checklist = check_answers(&bundle.reviewer_checklist, answers)?;
     let base = base(ctx, &snapshot.board, bundle, onto)?;
     let applied = examine(ctx, &snapshot.board, bundle, &base, own)?;
     let mut reasons: Vec<String> = applied.problems.iter().map(|problem| problem.message.clone()).collect();
@@ -84,7 +84,7 @@ pub fn review(
     let mut tree = None;
     if applied.problems.is_empty() {
         let built = build(ctx, bundle, &base, &applied.changes, own)?;
-        // Whatever the bundle claims: an author of the resulting tree may not review it.
+        // The board decides, not the bundle: an author of the resulting tree may not review it.
         ctx.ask(&snapshot.board, verdict(true, Some(&built.tree), None)?)?;
         // Run for no task: the last results of a task's own gates are about its submission.
         let gates = judge(ctx, &Question::new(Moment::Bundle, &built.commit))?;
@@ -106,7 +106,7 @@ pub fn review(
     let denied = checklist.iter().filter(|answer| !answer.yes);
     reasons.extend(denied.map(|answer| match answer.text.as_str() {
         "" => format!("not so: {}", answer.item),
-        text => format!("not so: {} ({text})", answer.item),
+        text => format!("answered no: {} ({text})", answer.item),
     }));
     let approved = reasons.is_empty();
     let reviewer = snapshot.board.identify(&ctx.credentials)?.id();
@@ -114,11 +114,11 @@ pub fn review(
         Some(tree) if approved => next(ctx, &snapshot.board, tree, own)?,
         _ => None,
     };
-    let said = Verdict {
+    let record = Verdict {
         bundle: bundle.metadata.id.clone(),
         blake3: checksum(&loaded.bytes),
         reviewer,
-        verdict: if approved { Said::Approve } else { Said::Reject },
+        verdict: if approved { VerdictWord::Approve } else { VerdictWord::Reject },
         code,
         reasons,
         base,
@@ -131,10 +131,10 @@ pub fn review(
         path: None,
     };
     // The file first: a verdict on the board must be readable.
-    let path = keep(ctx, &said)?;
+    let path = keep(ctx, &record)?;
     let committed = ctx.commit(verdict(approved, tree.as_ref(), Some(&path))?)?;
     crash::point("bundle.review_noted");
-    answer(said, &path, committed.board.revision)
+    answer(record, &path, committed.board.revision)
 }
 
 /// The earlier answer to this request, from its file.
@@ -142,28 +142,28 @@ fn kept_before(ctx: &Context, path: &str, revision: u64) -> Result<(Verdict, u64
     let path = ctx.root().join(path);
     let unreadable = |why: &dyn std::fmt::Display| {
         failure!(ErrorCode::IoRead, "the verdict {} cannot be read: {why}", path.display())
-            .hint("`liza task show` has what was noted of it; review the bundle again without --request-id")
+            .hint("`liza task show` has the recorded verdict; to review again, omit --request-id")
     };
     let (bytes, _) = read_whole(&path, LARGEST as u64).map_err(|error| unreadable(&error))?;
-    let said = read_foreign(&bytes, Limits::of_bytes(LARGEST)).map_err(|error| unreadable(&error))?;
-    answer(said, &path, revision)
+    let verdict = read_foreign(&bytes, Limits::of_bytes(LARGEST)).map_err(|error| unreadable(&error))?;
+    answer(verdict, &path, revision)
 }
 
 /// An approval is an answer, a rejection a failure with its reasons.
-fn answer(said: Verdict, path: &Path, revision: u64) -> Result<(Verdict, u64)> {
-    let said = Verdict { path: Some(path.to_owned()), ..said };
-    if said.verdict == Said::Approve {
-        return Ok((said, revision));
+fn answer(verdict: Verdict, path: &Path, revision: u64) -> Result<(Verdict, u64)> {
+    let verdict = Verdict { path: Some(path.to_owned()), ..verdict };
+    if verdict.verdict == VerdictWord::Approve {
+        return Ok((verdict, revision));
     }
-    let code = said.code.unwrap_or(ErrorCode::RefusedBundle);
-    let rejection = failure!(code, "reject: {}", said.reasons.join("; "))
+    let code = verdict.code.unwrap_or(ErrorCode::RefusedBundle);
+    let rejection = failure!(code, "reject: {}", verdict.reasons.join("; "))
         .hint(format!("the verdict is kept in {}; nothing was applied", path.display()))
-        .detail("problems", super::list(&said.problems));
-    Err(rejection.with_data(said, revision))
+        .detail("problems", super::list(&verdict.problems));
+    Err(rejection.with_data(verdict, revision))
 }
 
 /// Checks that every item has one answer, and every answer an item.
-fn answered(items: &[String], answers: &[(usize, bool, String)]) -> Result<Vec<Answered>> {
+fn check_answers(items: &[String], answers: &[(usize, bool, String)]) -> Result<Vec<Answered>> {
     let incomplete = |message: String| {
         let listed: Vec<String> =
             items.iter().enumerate().map(|(at, item)| format!("{} {item}", at + 1)).collect();
@@ -243,10 +243,10 @@ fn unmet(bundle: &Bundle, gates: &[Gate], report: &GateReport) -> Vec<String> {
 }
 
 /// Writes the complete verdict under the next unused number; earlier verdicts stay.
-fn keep(ctx: &Context, said: &Verdict) -> Result<PathBuf> {
-    let text = format!("{}\n", to_json_pretty(said));
+fn keep(ctx: &Context, verdict: &Verdict) -> Result<PathBuf> {
+    let text = format!("{}\n", to_json_pretty(verdict));
     for number in 1_u32.. {
-        let name = format!("{}.review-{number}.json", said.bundle);
+        let name = format!("{}.review-{number}.json", verdict.bundle);
         if let Some(path) = ctx.store.publish_bundle(&name, text.as_bytes())? {
             crash::point("bundle.reviewed");
             ctx.narrate(format!("the verdict is kept in {}", path.display()));

@@ -65,21 +65,21 @@ fn carry_out(ctx: &Context, plan: &Plan, head: &CommitId) -> Result<(Moved, u64)
             files(ctx, checkout, &from, &step.new)?;
             crash::point("deliver.files");
         }
-        stands_as_planned(ctx, plan)
+        check_checkout_unchanged(ctx, plan)
             .and_then(|()| {
                 let expected = step.old.as_ref().map_or(Expected::Absent, Expected::At);
                 let why = format!("liza deliver: {} from {}", step.new.short(), plan.source);
                 Ok(refs::update_saying(&ctx.repo, &refname, &step.new, expected, Some(&why))?)
             })
             .map_err(|failure| match &plan.checkout {
-                Some(checkout) => back(ctx, checkout, &from, &step.new, failure),
+                Some(checkout) => restore_checkout(ctx, checkout, &from, &step.new, failure),
                 None => failure,
             })?;
         crash::point("move.moved");
         if let Some(checkout) = &plan.checkout
             && let Err(error) = arrived(&ctx.repo, checkout, &from)
         {
-            ctx.narrate(format!("the branch is delivered; what follows a merge failed: {error}"));
+            ctx.narrate(format!("the branch is delivered, but cleaning up after the merge failed: {error}"));
         }
         ctx.sync()?;
         Ok(ctx.commit_step(FinishMove { intent: id, owner: owner.clone() })?.done())
@@ -90,28 +90,34 @@ fn carry_out(ctx: &Context, plan: &Plan, head: &CommitId) -> Result<(Moved, u64)
 /// Writes the files of the checkout; undoes what git started and could not finish.
 fn files(ctx: &Context, checkout: &Path, from: &CommitId, to: &CommitId) -> Result<()> {
     let say = || ctx.narrate(format!("writing the files of {}", checkout.display()));
-    bring(checkout, from, to, say).map_err(|error| back(ctx, checkout, from, to, error.into()))
+    bring(checkout, from, to, say).map_err(|error| restore_checkout(ctx, checkout, from, to, error.into()))
 }
 
-fn back(ctx: &Context, checkout: &Path, from: &CommitId, to: &CommitId, failure: Failure) -> Failure {
+fn restore_checkout(
+    ctx: &Context,
+    checkout: &Path,
+    from: &CommitId,
+    to: &CommitId,
+    failure: Failure,
+) -> Failure {
     let left = ctx.query().and_then(|query| Ok(take_back(&ctx.repo, query, checkout, from, to)?));
     let there = match left {
         Ok(left) if left.is_empty() => "branch and files are as before".to_owned(),
         Ok(left) => format!("the branch is as before; look at these files: {}", list_words(&left)),
         Err(error) => format!("the branch is as before; look at the files there: {error}"),
     };
-    let place = checkout.display();
-    Failure { message: format!("{}; in {place}, {there}", failure.message), ..failure }
+    let path = checkout.display();
+    Failure { message: format!("{}; in {path}, {there}", failure.message), ..failure }
 }
 
-/// Checks that the branch is checked out where it was, and nowhere else.
-fn stands_as_planned(ctx: &Context, plan: &Plan) -> Result<()> {
+/// Checks that the branch is still checked out in the same directory only.
+fn check_checkout_unchanged(ctx: &Context, plan: &Plan) -> Result<()> {
     let now: Vec<PathBuf> =
         standing_on(&ctx.repo, &plan.branch)?.into_iter().map(|standing| standing.path).collect();
     if now.iter().eq(plan.checkout.iter()) {
         return Ok(());
     }
-    Err(failure!(Code::CheckedOut, "`{}` was checked out elsewhere meanwhile", plan.branch)
+    Err(failure!(Code::CheckedOut, "another checkout has `{}` by now", plan.branch)
         .hint("run the command again"))
 }
 
@@ -122,8 +128,8 @@ pub fn end(ctx: &Context, work: &MoveWork, step: &RefMove) -> Result<bool> {
     let here = standing_on(&ctx.repo, &step.branch)?.into_iter().find(|standing| standing.path == checkout);
     let at = ctx.query()?.head_of_branch(&step.branch)?;
     let (Some(standing), true) = (here, at == step.old) else {
-        // The person has continued from there; the files are the person's now.
-        ctx.narrate(format!("the delivery to {} was left half done; look at its files", checkout.display()));
+        // The person has changed the branch since; liza leaves the files alone.
+        ctx.narrate(format!("the delivery to {} stopped in the middle; check its files", checkout.display()));
         return Ok(false);
     };
     // A git that died with the command has left its lock.
@@ -135,7 +141,7 @@ pub fn end(ctx: &Context, work: &MoveWork, step: &RefMove) -> Result<bool> {
             checkout.display(),
             lock.display()
         )
-        .hint("wait for the git that is at work there; if none is, move this file away"));
+        .hint("if a git command works there, wait for it; otherwise move this file away"));
     }
     let from = plan::start(ctx, step.old.as_ref())?;
     if has_arrived(&ctx.repo, &checkout, &from, &step.new)? {
@@ -145,8 +151,8 @@ pub fn end(ctx: &Context, work: &MoveWork, step: &RefMove) -> Result<bool> {
     }
     let theirs = take_back(&ctx.repo, ctx.query()?, &checkout, &from, &step.new)?;
     if !theirs.is_empty() {
-        let (place, theirs) = (checkout.display(), list_words(&theirs));
-        ctx.narrate(format!("in {place}, these were changed meanwhile and stay as they are: {theirs}"));
+        let (path, theirs) = (checkout.display(), list_words(&theirs));
+        ctx.narrate(format!("in {path}, these files changed meanwhile, so they stay as they are: {theirs}"));
     }
     Ok(false)
 }
@@ -156,7 +162,7 @@ pub fn report_conflict_to_planner(ctx: &Context, failure: Failure) -> Failure {
     if failure.code != ErrorCode::GitConflict {
         return failure;
     }
-    let text = format!("`liza deliver` stops: {}. Plan a task that brings both together.", failure.message);
+    let text = format!("`liza deliver` stops: {}. Plan a task that merges both.", failure.message);
     let known = ctx.store.read(&Needs::Nothing).is_ok_and(|snapshot| {
         snapshot.board.rest.human_notes.iter().any(|note| note.text == text && note.processed_by.is_none())
     });

@@ -15,7 +15,7 @@ pub struct Wanted<'a> {
     pub create: bool,
     /// The person's directory.
     pub cwd: &'a Path,
-    /// What no auditor has approved, too.
+    /// Why to deliver without an auditor's approval.
     pub unaudited: bool,
 }
 
@@ -92,7 +92,9 @@ pub fn plan(ctx: &Context, wanted: &Wanted<'_>) -> Result<Plan> {
                     "to bring its own commits there: liza integration advance {branch} --reason …"
                 )));
         }
-        Some(old) if !query.is_ancestor(old, &head)? => (true, merged(ctx, &source, &branch, &head, old)?),
+        Some(old) if !query.is_ancestor(old, &head)? => {
+            (true, merged_tree(ctx, &source, &branch, &head, old)?)
+        }
         _ => (false, head.clone()),
     };
     let from = start(ctx, old.as_ref())?;
@@ -133,12 +135,12 @@ pub fn start(ctx: &Context, old: Option<&CommitId>) -> Result<CommitId> {
     old.map_or_else(|| Ok(empty_tree(&ctx.repo)?), |old| Ok(old.clone()))
 }
 
-/// The name of the branch, which exists or is to be made.
+/// The name of the existing or new branch.
 fn target(ctx: &Context, board: &Board, wanted: &Wanted<'_>) -> Result<String> {
     let source = &board.config().integration_branch;
     let (name, create) = match wanted.to {
         Some(name) => (name.strip_prefix("refs/heads/").unwrap_or(name).to_owned(), wanted.create),
-        None => (stands_on(ctx, wanted.cwd)?, true),
+        None => (checked_out_branch(ctx, wanted.cwd)?, true),
     };
     refs::of_branch(&name)?;
     if &name == source {
@@ -178,7 +180,7 @@ pub fn unknown_branch(ctx: &Context, source: &str, name: &str, remedy: &str) -> 
 }
 
 /// The branch of the checkout that contains a directory.
-pub fn stands_on(ctx: &Context, cwd: &Path) -> Result<String> {
+pub fn checked_out_branch(ctx: &Context, cwd: &Path) -> Result<String> {
     let here = ctx.linked_worktree_at(cwd).unwrap_or_else(|| ctx.root().to_owned());
     branch_of(&ctx.repo, &here).ok_or_else(|| {
         failure!(Code::CheckedOut, "no branch is checked out in {}: HEAD is detached", here.display())
@@ -200,7 +202,7 @@ fn checkout_of(ctx: &Context, branch: &str) -> Result<Option<PathBuf>> {
     }
     let Some(standing) = all.first() else { return Ok(None) };
     if let Some(busy) = standing.busy {
-        return refused(standing, format!("in the middle of {busy}"), "end that first, then deliver");
+        return refused(standing, format!("in the middle of {busy}"), "finish that first, then deliver");
     }
     if standing.path != ctx.repo.root
         && let Err(fault) = checkouts::check_sound(&ctx.repo, &standing.path)
@@ -231,9 +233,9 @@ pub fn refuse_obstacles(
     to: &CommitId,
 ) -> Result<()> {
     if let Some(lock) = crate::git::tree::index_lock(checkout)? {
-        let place = checkout.display();
-        return Err(failure!(ErrorCode::StaleWorktree, "the index of {place} is locked: {}", lock.display())
-            .hint("wait for the git that is at work there; if none is, move this file away"));
+        let path = checkout.display();
+        return Err(failure!(ErrorCode::StaleWorktree, "the index of {path} is locked: {}", lock.display())
+            .hint("if a git command works there, wait for it; otherwise move this file away"));
     }
     let found = obstacles(&ctx.repo, checkout, from, to)?;
     if found.is_empty() {
@@ -241,10 +243,10 @@ pub fn refuse_obstacles(
     }
     let shown: Vec<String> = found.iter().take(10).map(|path| shown_line(path).into_owned()).collect();
     let more = if found.len() > 10 { format!(" and {} more", found.len() - 10) } else { String::new() };
-    let place = checkout.display();
+    let path = checkout.display();
     Err(failure!(
         Code::WorktreeDirty,
-        "files in {place} stand in the way of `{branch}`: {}{more}",
+        "files in {path} block the update of `{branch}`: {}{more}",
         shown.join(", ")
     )
     .hint("commit them, or move them away (`git stash -u`), then deliver; nothing was changed")
@@ -252,7 +254,13 @@ pub fn refuse_obstacles(
 }
 
 /// The tree that integration will have once the target's own commits are merged into it.
-fn merged(ctx: &Context, source: &str, branch: &str, head: &CommitId, old: &CommitId) -> Result<CommitId> {
+fn merged_tree(
+    ctx: &Context,
+    source: &str,
+    branch: &str,
+    head: &CommitId,
+    old: &CommitId,
+) -> Result<CommitId> {
     match merge_tree(&ctx.repo, head, old)? {
         MergeTree::Clean(tree) => Ok(tree),
         MergeTree::Conflict { files, .. } => {

@@ -73,8 +73,8 @@ impl Forge {
         all.iter().copied().find(|forge| host::program(forge.program()).is_some())
     }
 
-    fn arguments(self, asked: &PullRequest, body: &str) -> Vec<String> {
-        let PullRequest { remote_url, branch, base, title, .. } = asked;
+    fn arguments(self, pull_request: &PullRequest, body: &str) -> Vec<String> {
+        let PullRequest { remote_url, branch, base, title, .. } = pull_request;
         let address = Address::of(remote_url);
         let words: Vec<&str> = match self {
             Self::GitHub => {
@@ -132,7 +132,7 @@ pub fn request(ctx: &Context, wanted: &Wanted<'_>, remote: Option<&str>) -> Resu
     let head = integration_head(ctx, board)?;
     let base = match wanted.to {
         Some(name) => name.strip_prefix("refs/heads/").unwrap_or(name).to_owned(),
-        None => plan::stands_on(ctx, wanted.cwd)?,
+        None => plan::checked_out_branch(ctx, wanted.cwd)?,
     };
     let refname = refs::of_branch(&base)?;
     if base == source {
@@ -159,7 +159,7 @@ pub fn request(ctx: &Context, wanted: &Wanted<'_>, remote: Option<&str>) -> Resu
     let config = plan::config_change(ctx, &known, &head)?;
     let forge = Forge::installed(&remote.url);
     let name = format!("deliver-{}.md", head.short());
-    let mut asked = PullRequest {
+    let mut pull_request = PullRequest {
         remote: remote.name,
         remote_url: remote.url,
         branch: source,
@@ -174,18 +174,19 @@ pub fn request(ctx: &Context, wanted: &Wanted<'_>, remote: Option<&str>) -> Resu
         text,
         forge,
     };
-    asked.command = command(&asked);
-    Ok(asked)
+    pull_request.command = command(&pull_request);
+    Ok(pull_request)
 }
 
 /// The command line that a person types to open it.
-fn command(asked: &PullRequest) -> String {
-    let forge = asked.forge.unwrap_or(match Address::of(&asked.remote_url) {
+fn command(pull_request: &PullRequest) -> String {
+    let forge = pull_request.forge.unwrap_or(match Address::of(&pull_request.remote_url) {
         Some(at) if at.host.contains("gitlab") => Forge::GitLab,
         _ => Forge::GitHub,
     });
-    let body = asked.body.display().to_string();
-    let mut words: Vec<String> = forge.arguments(asked, &body).iter().map(|word| shell_word(word)).collect();
+    let body = pull_request.body.display().to_string();
+    let mut words: Vec<String> =
+        forge.arguments(pull_request, &body).iter().map(|word| shell_word(word)).collect();
     if forge == Forge::GitLab {
         words.pop();
         words.push(format!("\"$(cat {})\"", shell_word(&body)));
@@ -204,47 +205,52 @@ fn shell_word(word: &str) -> String {
 }
 
 /// Pushes, opens the request if a program for it is installed, and records it.
-pub fn open(ctx: &Context, mut asked: PullRequest) -> Result<(PullRequest, u64)> {
-    let remote = Remote { name: asked.remote.clone(), url: asked.remote_url.clone() };
+pub fn open(ctx: &Context, mut pull_request: PullRequest) -> Result<(PullRequest, u64)> {
+    let remote = Remote { name: pull_request.remote.clone(), url: pull_request.remote_url.clone() };
     let say = || ctx.narrate(format!("pushing to {} ({})", remote.name, remote.url));
-    push::push(&ctx.repo, &remote, &asked.commit, &asked.branch, say).map_err(|error| {
-        let (name, branch) = (&remote.name, &asked.branch);
+    push::push(&ctx.repo, &remote, &pull_request.commit, &pull_request.branch, say).map_err(|error| {
+        let (name, branch) = (&remote.name, &pull_request.branch);
         failure!(ErrorCode::GitFailed, "`{branch}` could not be pushed to {name} ({}): {error}", remote.url)
-            .hint(format!("nothing was forced; see what git says to: git push {name} refs/heads/{branch}"))
+            .hint(format!(
+                "liza did not force the push; git's own message: git push {name} refs/heads/{branch}"
+            ))
     })?;
     crash::point("deliver.pushed");
-    asked.body = ctx.store.write_report(
-        asked.body.file_name().and_then(|name| name.to_str()).unwrap_or("deliver.md"),
-        &asked.text,
+    pull_request.body = ctx.store.write_report(
+        pull_request.body.file_name().and_then(|name| name.to_str()).unwrap_or("deliver.md"),
+        &pull_request.text,
     )?;
-    let opened = asked.forge.map(|forge| run(&asked, forge)).transpose();
-    asked.url = opened.as_ref().ok().cloned().flatten();
-    asked.dry_run = false;
+    let opened = pull_request.forge.map(|forge| run(&pull_request, forge)).transpose();
+    pull_request.url = opened.as_ref().ok().cloned().flatten();
+    pull_request.dry_run = false;
     let record = RecordRequest {
-        remote: asked.remote.clone(),
-        branch: asked.branch.clone(),
-        base: asked.base.clone(),
-        commit: asked.commit.clone(),
-        url: asked.url.clone(),
+        remote: pull_request.remote.clone(),
+        branch: pull_request.branch.clone(),
+        base: pull_request.base.clone(),
+        commit: pull_request.commit.clone(),
+        url: pull_request.url.clone(),
     };
     let revision = ctx.commit(record)?.board.revision;
     match opened {
-        Ok(_) => Ok((asked, revision)),
-        Err(why) => {
-            Err(failure!(ErrorCode::GitFailed, "`{}` is pushed to {}, but {why}", asked.branch, asked.remote)
-                .hint(format!("open the request yourself: {}", asked.command))
-                .with_data(asked, revision))
-        }
+        Ok(_) => Ok((pull_request, revision)),
+        Err(why) => Err(failure!(
+            ErrorCode::GitFailed,
+            "`{}` is pushed to {}, but {why}",
+            pull_request.branch,
+            pull_request.remote
+        )
+        .hint(format!("open the request yourself: {}", pull_request.command))
+        .with_data(pull_request, revision)),
     }
 }
 
 /// The URL of the request, as printed by the forge's program.
-fn run(asked: &PullRequest, forge: Forge) -> Result<String, String> {
+fn run(pull_request: &PullRequest, forge: Forge) -> Result<String, String> {
     let body = match forge {
-        Forge::GitHub => asked.body.display().to_string(),
-        Forge::GitLab => asked.text.clone(),
+        Forge::GitHub => pull_request.body.display().to_string(),
+        Forge::GitLab => pull_request.text.clone(),
     };
-    let argv: Vec<OsString> = forge.arguments(asked, &body).into_iter().map(OsString::from).collect();
+    let argv: Vec<OsString> = forge.arguments(pull_request, &body).into_iter().map(OsString::from).collect();
     let kept = |name: &std::ffi::OsStr| {
         let name = name.to_string_lossy();
         !name.starts_with("GIT_") && !name.starts_with("LIZA_")
@@ -254,17 +260,17 @@ fn run(asked: &PullRequest, forge: Forge) -> Result<String, String> {
     env.push(("NO_COLOR".into(), "1".into()));
     // Not in the repository: the program would make git read settings there that were never accepted.
     let done = execute(&Job::new(argv, Path::new("/"), env, PATIENCE), &|| false);
-    let said = String::from_utf8_lossy(&done.output.kept()).into_owned();
+    let output = String::from_utf8_lossy(&done.output.kept()).into_owned();
     let link =
-        said.split_whitespace().rfind(|word| word.starts_with("https://") || word.starts_with("http://"));
+        output.split_whitespace().rfind(|word| word.starts_with("https://") || word.starts_with("http://"));
     let link = link.map(|link| link.trim_end_matches(['.', ',', ')']).to_owned());
-    let exists = said.contains("already exists");
+    let exists = output.contains("already exists");
     match (done.ended, link) {
         (Ended::Exited(0), Some(link)) => Ok(link),
         (Ended::Exited(_), Some(link)) if exists => Ok(link),
-        (Ended::Exited(0), None) => Err(format!("`{}` named no request", forge.program())),
+        (Ended::Exited(0), None) => Err(format!("`{}` printed no URL of a request", forge.program())),
         (ended, _) => {
-            let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+            let last = output.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
             Err(format!("`{}` failed ({ended:?}): {}", forge.program(), shown_line(&clipped(last, 200))))
         }
     }
@@ -290,7 +296,7 @@ fn choose(ctx: &Context, named: Option<&str>, base: &str) -> Result<Remote> {
                 let what = "a pull request needs a remote";
                 if names.is_empty() {
                     failure!(Code::Value, "{what}, and this repository has none")
-                        .hint("git remote add origin URL, then again; `liza deliver` alone needs none")
+                        .hint("add one: git remote add origin URL; `liza deliver` without --pr needs none")
                 } else {
                     failure!(Code::Value, "{what}: {}", list_words(&names))
                         .hint("choose one with --remote NAME")

@@ -21,7 +21,7 @@ pub fn tokens(scene: &Scene) -> Result<Vec<Finding>> {
                 "agent.stray_token",
                 format!("{} is a token of no agent on this board", path.display()),
                 "it has no effect, but looks valid",
-                "it goes to .liza/trash",
+                "moves it to .liza/trash",
             )
             .fixed_by(move |ctx| {
                 let kept = ctx.worktrees().discard(&path)?;
@@ -58,7 +58,7 @@ pub fn pages(scene: &Scene) -> Result<Vec<Finding>> {
             "specs.page",
             format!("{} {why}", dir.join(name).display()),
             "every agent must read it, and liza starts none without it",
-            "it is put back as it comes with liza",
+            "restores liza's own version",
         );
         // Another file in its place may be a person's work.
         let free =
@@ -66,10 +66,7 @@ pub fn pages(scene: &Scene) -> Result<Vec<Finding>> {
         found.push(if free {
             finding.fixed_by(move |ctx| Ok(ctx.store.install_page(name, text).map(|()| None)?))
         } else {
-            Finding {
-                remedy: "move away what stands there, then run `liza doctor --fix`".to_owned(),
-                ..finding
-            }
+            Finding { remedy: "move that file away, then run `liza doctor --fix`".to_owned(), ..finding }
         });
     }
     Ok(found)

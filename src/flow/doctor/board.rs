@@ -23,7 +23,7 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
     }
     if store.is_of_earlier_build() {
         let why = "no command can read or change the board until its journal is started again";
-        let remedy = "the old journal is kept under .liza/edits, and a new one begins from this board with the record `refound_log`";
+        let remedy = "keeps the old journal under .liza/edits and starts a new one from this board with the record `refound_log`";
         return Ok(vec![Finding::new("board.earlier_build", broken, why, remedy).fixed_by(refound)]);
     }
     let why = "no command can trust the board";
@@ -31,7 +31,7 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
         // The files in the board's directory are not enough to rebuild the board, but its copies below .git are.
         Err(_) if let Some(revision) = store.witnessed_revision() => {
             let remedy = format!(
-                "board, journal and archive of revision {revision} are restored from their copies below .git"
+                "restores board, journal and archive of revision {revision} from their copies below .git"
             );
             Finding::new("board.broken", broken, why, remedy).fixed_by(super::copies::restore_all)
         }
@@ -45,7 +45,7 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
         }
         Ok(rebuilt) => {
             let remedy = format!(
-                "the board of revision {} is made again from image and log; the present file is kept under .liza/edits",
+                "rebuilds the board of revision {} from image and log, and keeps the present file under .liza/edits",
                 rebuilt.board.revision
             );
             Finding::new("board.broken", broken, why, remedy).fixed_by(move |ctx| {
@@ -60,16 +60,16 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
 fn unsettled_edit(scene: &Scene) -> Finding {
     let finding = |remedy: String| {
         let what = "state.yaml was edited by hand";
-        Finding::new("board.edited", what, "what was typed into the file is not on record yet", remedy)
+        Finding::new("board.edited", what, "the edit is not in the journal yet", remedy)
     };
     match scene.ctx.store.judge_edit(&scene.ctx.now) {
         Ok(Judged::Adoptable(edit)) if edit.is_empty() => {
             finding("only layout or comments differ; a person's next command restores the layout".to_owned())
-                .fixed_by(settle)
+                .fixed_by(settle_edit)
         }
         Ok(Judged::Adoptable(edit)) => {
             finding(format!("a person's next command adopts it: {}", edit.summary().join(", ")))
-                .fixed_by(settle)
+                .fixed_by(settle_edit)
         }
         Ok(Judged::Refused(why)) => finding(format!(
             "a person's next command refuses it, keeps the file and sets PAUSE: {why}; fix that part of the file, or undo the edit (a person may edit {EDITABLE})"
@@ -85,10 +85,10 @@ fn unsettled_edit(scene: &Scene) -> Finding {
     }
 }
 
-fn settle(ctx: &Context) -> Result<Option<String>> {
+fn settle_edit(ctx: &Context) -> Result<Option<String>> {
     ctx.store.settle_edits(&ctx.credentials, &host::now())?;
-    let said = ctx.store.take_messages();
-    Ok((!said.is_empty()).then(|| said.join("\n")))
+    let messages = ctx.store.take_messages();
+    Ok((!messages.is_empty()).then(|| messages.join("\n")))
 }
 
 /// Edits that were set aside wait for a person.
@@ -98,13 +98,12 @@ pub fn pending_edits(scene: &Scene) -> Result<Vec<Finding>> {
     for edit in &board.rest.pending_edits {
         let what = format!("an edit of state.yaml waits for a person: {}", edit.file);
         let remedy = "a person's next command applies or refuses it";
-        let why =
-            "what was typed into the file is not on the board; a command of an agent or a runner found it";
-        found.push(Finding::new("edit.pending", what, why, remedy).fixed_by(settle));
+        let why = "the edit is not on the board; a command of an agent or a runner found it";
+        found.push(Finding::new("edit.pending", what, why, remedy).fixed_by(settle_edit));
     }
     for stray in scene.ctx.store.stray_edits(board) {
         let what = format!("{} was not set aside by liza, or is settled", stray.display());
-        let remedy = "it is moved out of edits/pending and never applied";
+        let remedy = "moves it out of edits/pending; liza never applies it";
         found.push(
             Finding::new(
                 "edit.stray",
@@ -131,15 +130,15 @@ pub fn log(scene: &Scene) -> Result<Vec<Finding>> {
     let why = if damage.stops {
         "no command can change the board until the log is repaired; reading still works"
     } else {
-        "commands still work, but what happened cannot be proved, and former boards cannot all be made again"
+        "commands still work, but the history cannot be proved, and not all former boards can be rebuilt"
     };
     let remedy = format!(
-        "a backup of log.yaml put back is better, if there is one with every record up to revision {}; without it what is left is kept under .liza/edits, and a new log begins with the record `refound_log` at revision {}",
+        "best: restore a backup of log.yaml that has every record up to revision {}; otherwise --fix keeps the rest of the log under .liza/edits and starts a new log with the record `refound_log` at revision {}",
         snapshot.board.revision,
         snapshot.board.revision + 1
     );
     if scene.ctx.store.witness_has_log_of(&snapshot.board) {
-        let remedy = "log.yaml is restored from its copy below .git; what is left of the present one is kept under .liza/edits";
+        let remedy = "restores log.yaml from its copy below .git and keeps the present one under .liza/edits";
         return Ok(vec![Finding::new(code, damage.what.clone(), why, remedy).fixed_by(|ctx| {
             let kept = ctx.store.restore_log(&ctx.now)?;
             Ok(kept.map(|kept| format!("as {}", kept.display())))
@@ -172,8 +171,8 @@ pub fn refused_edits(scene: &Scene) -> Result<Vec<Finding>> {
         Finding::new(
             "edit.refused",
             format!("an edit of state.yaml was refused; see {}\n{diff}", kept.display()),
-            "it changed what only liza may change, or set a value that is not possible; the board goes on without any of it",
-            format!("make the change with liza's commands, or by hand where that is possible (a person may edit {EDITABLE}); then `liza resume`"),
+            "it changed a field that only liza may change, or set an invalid value; the board does not contain the edit",
+            format!("make the change with liza's commands, or by hand (a person may edit {EDITABLE}); then `liza resume`"),
         )
     });
     Ok(found.collect())
@@ -204,26 +203,26 @@ pub fn story(scene: &Scene) -> Result<Vec<Finding>> {
         }
         let (code, remedy) = match check.name {
             "integration" => {
-                ("story.integration", "look at what was put there with `git log`, then do as said above")
+                ("story.integration", "look at those commits with `git log`, then follow the advice above")
             }
             "merged work" => (
                 "story.merged_work",
-                "the merges are kept under refs/liza/merges; `liza integration advance` with the newest of them and a --reason brings the work back",
+                "the merges are kept under refs/liza/merges; `liza integration advance` with the newest of them and a --reason restores the work",
             ),
             "branches" => (
                 "story.branch",
-                "bring it back with `git branch` from refs/liza/attempts, refs/liza/submitted or the reflog; or release the task",
+                "restore it with `git branch` from refs/liza/attempts, refs/liza/submitted or the reflog; or release the task",
             ),
             "archive" => ("story.archive", "restore that file from a backup, or move it away"),
             _ => (
                 "story.log",
-                "commands go on, but not every former board can be made again; put log.yaml and images back from a backup",
+                "commands still work, but not every former board can be rebuilt; restore log.yaml and images from a backup",
             ),
         };
         found.push(Finding::new(
             code,
             format!("{}: {}", check.name, check.detail),
-            "board, log and repository tell different stories",
+            "board, log and repository disagree",
             remedy,
         ));
     }
@@ -232,7 +231,7 @@ pub fn story(scene: &Scene) -> Result<Vec<Finding>> {
             "board.invariant",
             violation.to_string(),
             "the board contradicts itself",
-            "a person repairs it with liza's commands; they refuse only what would make it worse",
+            "a person fixes it with liza's commands; they refuse only changes that would make it worse",
         ));
     }
     Ok(found)

@@ -1,4 +1,4 @@
-//! The copies of board, journal and archive below the common git directory.
+//! Copies of board, journal and archive below the common git directory.
 
 use super::{Finding, Scene};
 use crate::flow::init::install_texts;
@@ -16,7 +16,7 @@ pub fn removed_board(ctx: &Context) -> Option<Finding> {
     );
     let why = "no command can work without the board";
     let remedy =
-        "board, journal and archive are restored; agents register again, because their tokens are gone";
+        "restores board, journal and archive; agents must register again, because their tokens are gone";
     Some(Finding::new("board.removed", what, why, remedy).fixed_by(restore_all))
 }
 
@@ -28,14 +28,13 @@ pub fn restore_all(ctx: &Context) -> Result<Option<String>> {
     Ok(Some(remark))
 }
 
-/// An older board was put in place together with its journal and lock.
+/// An older board was restored together with its journal and lock.
 pub fn ahead(scene: &Scene) -> Result<Vec<Finding>> {
     let Some((revision, above)) = scene.ctx.store.is_behind_witness() else { return Ok(Vec::new()) };
-    let what =
-        format!("an older board was put in place: revision {revision}, but revision {above} was published");
+    let what = format!("the board is an older one: revision {revision}, but revision {above} was published");
     let why = "everything since is missing from the board: verdicts, merges, questions";
     let remedy = format!(
-        "revision {above} is restored from its copy below .git; the present board and journal are kept under .liza/edits"
+        "restores revision {above} from its copy below .git and keeps the present board and journal under .liza/edits"
     );
     Ok(vec![Finding::new("board.put_back", what, why, remedy).fixed_by(|ctx| Ok(Some(restore(ctx)?)))])
 }
@@ -51,12 +50,10 @@ pub fn lost_archived(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(first) = lost.first() else { return Ok(Vec::new()) };
     let more = if lost.len() > 1 { format!(" and {} more", lost.len() - 1) } else { String::new() };
     let what = format!(".liza/archive/{first}{more} is gone");
-    let why = "what depends on an archived task, reports and metrics need its file";
-    Ok(vec![
-        Finding::new("archive.lost", what, why, "the file is restored from its copy below .git").fixed_by(
-            |ctx| Ok(Some(format!("{} restored", plural(ctx.store.restore_lost_archived()?, "file")))),
-        ),
-    ])
+    let why = "dependent tasks, reports and metrics need its file";
+    Ok(vec![Finding::new("archive.lost", what, why, "restores the file from its copy below .git").fixed_by(
+        |ctx| Ok(Some(format!("{} restored", plural(ctx.store.restore_lost_archived()?, "file")))),
+    )])
 }
 
 /// Missing texts of specs that tasks are pinned to.
@@ -65,22 +62,22 @@ pub fn lost_spec_texts(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(first) = lost.first() else { return Ok(Vec::new()) };
     let more = if lost.len() > 1 { format!(" and {} more", lost.len() - 1) } else { String::new() };
     let what = format!(".liza/spec_texts/{first}{more} is gone or changed");
-    let why = "agents are shown the text of a spec as it was when their task was planned";
-    Ok(vec![Finding::new("specs.lost", what, why, "the text is restored from its copy below .git").fixed_by(
+    let why = "prompts show the text of a spec as of the planning of the task";
+    Ok(vec![Finding::new("specs.lost", what, why, "restores the text from its copy below .git").fixed_by(
         |ctx| Ok(Some(format!("{} restored", plural(ctx.store.restore_lost_spec_texts()?, "text")))),
     )])
 }
 
-/// Results that tasks stand on and whose files are gone.
+/// Results of tasks whose files are gone.
 pub fn lost_results(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let lost = scene.ctx.store.lost_results(board);
     let Some((task, result)) = lost.first() else { return Ok(Vec::new()) };
     let more = if lost.len() > 1 { format!(" and {} more", lost.len() - 1) } else { String::new() };
     let what = format!(".liza/results/{task}.{}.json{more} is gone or changed", result.epoch);
-    let why = "a task stands on it, and the prompts of tasks that depend on it show it";
+    let why = "it is the output of a task, and the prompts of dependent tasks show it";
     Ok(vec![
-        Finding::new("results.lost", what, why, "the result is restored from its copy below .git").fixed_by(
+        Finding::new("results.lost", what, why, "restores the result from its copy below .git").fixed_by(
             |ctx| {
                 let board = ctx.read(&Needs::Nothing)?.board;
                 Ok(Some(format!("{} restored", plural(ctx.store.restore_lost_results(&board)?, "result"))))

@@ -5,7 +5,7 @@ use crate::flow::hooks::status::status;
 use crate::flow::prelude::*;
 
 pub fn firing(scene: &Scene) -> Result<Vec<Finding>> {
-    // A project without liza's hooks misses nothing: submit and merge check everything without them.
+    // Hooks are optional: submit and merge check everything without them.
     if !scene.ctx.machine.wants_hooks() {
         return Ok(Vec::new());
     }
@@ -17,12 +17,12 @@ pub fn firing(scene: &Scene) -> Result<Vec<Finding>> {
     let silent: Vec<String> = silent.map(|hook| format!("{} ({})", hook.hook.name(), hook.detail)).collect();
     let remedy = match &found.manager {
         Some(manager) => format!("add liza's lines to {manager}: `liza hooks status` prints them"),
-        None => "`liza hooks install` puts them back".to_owned(),
+        None => "`liza hooks install` installs them again".to_owned(),
     };
     Ok(vec![Finding::new(
         "hooks.inactive",
-        format!("hooks were asked for, but are inactive: {}", silent.join(", ")),
-        "commits past scope and moves of the integration branch are noticed only at submit, merge and verify",
+        format!("git does not run these installed hooks: {}", silent.join(", ")),
+        "liza notices commits outside the scope and moves of the integration branch only at submit, merge and verify",
         remedy,
     )])
 }

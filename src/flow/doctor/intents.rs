@@ -13,9 +13,9 @@ pub fn left_half_done(scene: &Scene) -> Result<Vec<Finding>> {
         let verb = intent.work.verb();
         Finding::new(
             "intent.dead",
-            format!("a {verb}{task} was left half done by process {}, which is dead", intent.owner.pid),
+            format!("a {verb}{task} is unfinished: its process {} is dead", intent.owner.pid),
             "the task waits until that work is finished or undone",
-            "finished if its effect is there, undone if not",
+            "finishes it if its effect exists, and undoes it otherwise",
         )
         .fixed_by(move |ctx| {
             // One call finishes them all; later findings find theirs done.

@@ -1,4 +1,4 @@
-//! What a killed command may leave behind: files it was about to rename into place, and scratch directories.
+//! Leftovers of killed commands: temporary files and scratch directories.
 
 use super::{Finding, Scene};
 use crate::flow::oversight;
@@ -19,7 +19,7 @@ pub fn not_emptied(scene: &Scene) -> Result<Vec<Finding>> {
                 "place.not_emptied",
                 format!("{} is the rest of a gate worktree that could not be deleted", path.display()),
                 "gates run in another worktree, and this one takes disk space",
-                "it is deleted: it holds only what gates and tests left",
+                "deletes it: it holds only files of gates and tests",
             )
             .fixed_by(move |ctx| {
                 let deleted =
@@ -34,7 +34,7 @@ pub fn not_emptied(scene: &Scene) -> Result<Vec<Finding>> {
             "place.not_emptied",
             format!("{} could not be deleted completely", path.display()),
             "it takes disk space",
-            "its deletion is finished: a person or a rule wanted it gone",
+            "finishes the deletion that a person or liza started",
         )
         .fixed_by(|ctx| Ok(ctx.machine.finish_deletions().map(|()| None)?))
     }));
@@ -57,15 +57,15 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
     }
     dead.extend(dead_scratch(&ctx.repo.common_dir));
     if let Some(board) = scene.board() {
-        dead.extend(oversight::of_the_dead(ctx, board).into_iter().filter(|path| is_old(path)));
+        dead.extend(oversight::without_runner(ctx, board).into_iter().filter(|path| is_old(path)));
     }
     dead.sort();
     let found = dead.into_iter().map(|path| {
         Finding::new(
             "leftover.temporary",
             format!("{} was left by a command that was killed", path.display()),
-            "no process will use it; it only takes disk space",
-            "it is removed: no command reads it",
+            "no process uses it; it only takes disk space",
+            "removes it: no command reads it",
         )
         .fixed_by(move |_| {
             let above = path.parent().unwrap_or(&path);
@@ -130,7 +130,10 @@ pub fn switches(scene: &Scene) -> Result<Vec<Finding>> {
             "switch.unknown",
             format!("{}-{subject} is set, but there is no task or agent `{subject}`", switch.kind.as_str()),
             "it has no effect, though it was set to stop an agent or a task",
-            format!("set it for the right one, then remove this one from {}", scene.ctx.store.display()),
+            format!(
+                "set the switch for the right task or agent, then remove this file from {}",
+                scene.ctx.store.display()
+            ),
         ))
     });
     Ok(strange.collect())

@@ -19,7 +19,7 @@ pub fn of_git(scene: &Scene) -> Result<Vec<Finding>> {
         board.rest.intents.iter().any(|intent| scene.ctx.machine.works_on_intents(&intent.owner))
     });
     let mut found = Vec::new();
-    for lock in standing(scene)? {
+    for lock in existing_locks(scene)? {
         if lock.age.is_some_and(|age| age < ORDINARY) {
             continue;
         }
@@ -32,15 +32,15 @@ pub fn of_git(scene: &Scene) -> Result<Vec<Finding>> {
                 "nothing; liza takes no lock from a living process. If that process hangs, end it yourself",
             ),
             Holder::Free if lock.age.is_some_and(|age| age >= CERTAIN) && !under_way => {
-                Finding::new("lock.dead", format!("{what}, left by a process that is gone"), WHY, "it goes to .liza/trash")
+                Finding::new("lock.dead", format!("{what}, left by a dead process"), WHY, "moves it to .liza/trash")
                     .fixed_by(move |ctx| discard(ctx, &lock))
             }
             Holder::Free | Holder::Unknown => Finding::new(
                 "lock.unclear",
-                format!("{what}, and no process that uses it is seen here"),
+                format!("{what}, and liza sees no process that uses it"),
                 WHY,
                 format!(
-                    "if no git works in this repository, also in no container, remove it; after {} minutes without liza at work `liza doctor --fix` removes it",
+                    "remove it if no git command works in this repository or in a container that mounts it; `liza doctor --fix` removes it after {} minutes without other liza commands",
                     CERTAIN.as_secs() / 60
                 ),
             ),
@@ -49,7 +49,7 @@ pub fn of_git(scene: &Scene) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-fn standing(scene: &Scene) -> Result<Vec<LockFile>> {
+fn existing_locks(scene: &Scene) -> Result<Vec<LockFile>> {
     let ctx = scene.ctx;
     let worktrees = ctx.worktrees();
     let ours: Vec<_> =
@@ -70,7 +70,7 @@ fn discard(ctx: &Context, lock: &LockFile) -> Result<Option<String>> {
 
 /// Another way of locking the same board does not exclude liza's.
 pub fn foreign(scene: &Scene) -> Result<Vec<Finding>> {
-    let why = "two ways of locking one board do not exclude each other, and what both write may be lost";
+    let why = "programs with different locks do not exclude each other, and their changes may be lost";
     let mut found = Vec::new();
     for path in scene.ctx.store.foreign_locks() {
         let is_file = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file());
@@ -100,7 +100,7 @@ fn holder_text(pid: Option<u32>) -> String {
     }
 }
 
-/// Liza's own lock file: it exists, is a file, and holds what it should.
+/// Liza's own lock file: it must exist, be a regular file, and have liza's text.
 fn own_lock(scene: &Scene, why: &str) -> Option<Finding> {
     let (path, found) = scene.ctx.store.lock_file();
     let revision = scene.board()?.revision;
@@ -109,7 +109,7 @@ fn own_lock(scene: &Scene, why: &str) -> Option<Finding> {
         // Elsewhere a failed write of the note is ignored; here it is the whole fix.
         let (path, found) = ctx.store.lock_file();
         if !matches!(found, LockState::Sound) {
-            let error = std::io::Error::other("the file does not hold what was written");
+            let error = std::io::Error::other("the file does not have the written text");
             return Err(Failure::io("write", &path, &error));
         }
         Ok(kept.map(|kept| format!("the former file is kept as {}", kept.display())))
@@ -120,20 +120,20 @@ fn own_lock(scene: &Scene, why: &str) -> Option<Finding> {
             "lock.missing",
             format!("{} is gone", path.display()),
             "commands that held it and commands that make a new one do not exclude each other, and a rolled-back board would not be noticed",
-            "it is made again, with the last published revision",
+            "makes it again, with the last published revision",
         )
         .fixed_by(renewed),
         LockState::NotAFile => Finding::new(
             "lock.foreign",
             format!("{} is not a file{}: another program's lock", path.display(), holder_text(pid_in(&path.join("pid")))),
             why,
-            "make that program use `flock` on a file of that name, and move this one away",
+            "make that program use `flock` on a file of that name, and move this directory or link away",
         ),
         LockState::Foreign => Finding::new(
             "lock.note",
             format!("{} holds text that liza did not write{}", path.display(), holder_text(pid_in(&path))),
             why,
-            "it is rewritten under its own lock; the former text is kept under .liza/edits",
+            "rewrites it under its own lock and keeps the former text under .liza/edits",
         )
         .fixed_by(renewed),
     })

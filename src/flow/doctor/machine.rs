@@ -11,16 +11,16 @@ const CLOCK_UNSET: i64 = 1_577_836_800;
 pub fn file_system(scene: &Scene) -> Result<Vec<Finding>> {
     let dir = scene.ctx.machine.home();
     let mut found = Vec::new();
-    for place in [dir, &scene.ctx.repo.common_dir] {
-        if let Some(kind) = host::network_file_system(place) {
+    for path in [dir, &scene.ctx.repo.common_dir] {
+        if let Some(kind) = host::network_file_system(path) {
             found.push(Finding::new(
                 "machine.network_fs",
-                format!("{} is on a network file system ({kind})", place.display()),
-                "locks may not hold there between machines",
+                format!("{} is on a network file system ({kind})", path.display()),
+                "file locks may not work between machines there",
                 "keep the repository on a local disk, or let only one machine use it",
             ));
         }
-        if let Some((free, least)) = scene.ctx.room_missing(place)? {
+        if let Some((free, least)) = scene.ctx.room_missing(path)? {
             found.push(Finding::new(
                 "machine.disk",
                 format!("{} has {} left, less than {}", place.display(), bytes(free), bytes(least)),
@@ -38,7 +38,7 @@ pub fn clock(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let now = scene.ctx.now.wall;
     let why = "leases do not depend on it, but times in the log, in commits and on leases shown to people are wrong";
-    let remedy = "set the clock; the log keeps what was written under the wrong one";
+    let remedy = "set the clock; records with wrong times stay as they are";
     let wrong = |what: String| Ok(vec![Finding::new("machine.clock", what, why, remedy)]);
     if now.0 < CLOCK_UNSET {
         return wrong(format!("the clock says {now}"));

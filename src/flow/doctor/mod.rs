@@ -67,7 +67,7 @@ impl<'c> Scene<'c> {
     }
 }
 
-/// The name says what could not be examined, should it fail.
+/// An examination, with the name that a failure reports.
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
 /// In this order: later ones rely on the fixes of earlier ones.
@@ -88,20 +88,20 @@ const EXAMINATIONS: [Examination; 35] = [
     ("the git program and its settings", settings::git),
     ("refs that lead to other refs", refs::not_plain),
     ("refs to missing objects", refs::broken),
-    ("work left half done", intents::left_half_done),
-    ("where git has worktrees on record", worktrees::moved),
+    ("unfinished work", intents::left_half_done),
+    ("paths in git's records of worktrees", worktrees::moved),
     ("the worktrees of tasks", worktrees::of_tasks),
-    ("what is below .worktrees", worktrees::without_owner),
+    ("entries below .worktrees", worktrees::without_owner),
     ("refs in liza's name", refs::unaccounted),
-    ("places that could not be emptied", leftovers::not_emptied),
+    ("directories that could not be deleted", leftovers::not_emptied),
     ("temporary files", leftovers::temporary_files),
     ("switches", leftovers::switches),
     ("tokens", agents::tokens),
-    ("what git tracks of liza's", settings::excludes),
+    ("liza's files that git tracks", settings::excludes),
     ("the pages agents read", agents::pages),
     ("git hooks", hooks::firing),
     ("settings of git that were accepted", settings::accepted),
-    ("the story of board, log and repository", board::story),
+    ("agreement of board, log and repository", board::story),
     ("the machine", machine::file_system),
     ("the clock", machine::clock),
     ("the agent commands in use", providers::in_use),
@@ -126,7 +126,7 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>> {
             return Ok(all);
         }
     }
-    // Nothing else can be said of a board that this liza does not write.
+    // A board of another version cannot be examined further.
     if let Some(finding) = super::migrate::examine(ctx, fix)? {
         let migrated = finding.fixed;
         all.push(finding);
@@ -140,7 +140,7 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>> {
             vec![Finding::new(
                 "doctor.not_examined",
                 format!("{name} could not be examined: {}", failure.message),
-                "problems there are not reported",
+                "problems of this kind are not reported",
                 failure.hint.unwrap_or_else(|| "fix the cause, then run `liza doctor` again".to_owned()),
             )]
         });

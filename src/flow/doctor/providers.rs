@@ -81,8 +81,8 @@ fn probe(name: &str, entry: &ProviderEntry, program: &Path) -> Option<Finding> {
     if entry.help.is_empty() {
         return None;
     }
-    let asked = format!("{} {}", entry.program(), entry.help.join(" "));
-    let asked = shown_line(&asked);
+    let help_command = format!("{} {}", entry.program(), entry.help.join(" "));
+    let help_command = shown_line(&help_command);
     let common = environment(&ProviderEntry::default(), std::env::vars_os());
     let plain = [("NO_COLOR", "1"), ("TERM", "dumb")].map(|(a, b)| (OsString::from(a), OsString::from(b)));
     let env: Vec<_> = common.into_iter().chain(plain).collect();
@@ -92,7 +92,7 @@ fn probe(name: &str, entry: &ProviderEntry, program: &Path) -> Option<Finding> {
             let why = other.err().unwrap_or_else(|| "it printed nothing".to_owned());
             return Some(Finding::new(
                 "provider.silent",
-                format!("`{asked}` gave no help: {why}"),
+                format!("`{help_command}` gave no help: {why}"),
                 "liza cannot check whether it still knows the options that liza passes",
                 "run that command yourself, and fix the installation",
             ));
@@ -102,11 +102,11 @@ fn probe(name: &str, entry: &ProviderEntry, program: &Path) -> Option<Finding> {
     (!unknown.is_empty()).then(|| {
         Finding::new(
             "provider.options",
-            format!("`{asked}` does not mention {}, which the provider {} uses", list_words(unknown), shown_line(name)),
+            format!("`{help_command}` does not mention {}, which the provider {} uses", list_words(unknown), shown_line(name)),
             "a program that does not know an option ends before its agent has started",
             format!(
-                "see what `{asked}` offers instead, and change `command` or `permissions` of the provider {} in liza.yaml; \
-                 an option that works all the same goes under `unlisted`",
+                "see what `{help_command}` offers instead, and change `command` or `permissions` of the provider {} in liza.yaml; \
+                 list an option that works although the help omits it under `unlisted`",
                 shown_line(name)
             ),
         )

@@ -14,7 +14,7 @@ pub fn not_plain(scene: &Scene) -> Result<Vec<Finding>> {
         return Ok(Vec::new());
     };
     let what = format!("`{refname}` is not a plain ref: it leads to `{target}`");
-    let why = "a merge would move what it leads to, so liza refuses every merge";
+    let why = "a merge would move the target instead, so liza refuses every merge";
     let Some(head) = board.rest.integration.head.clone() else {
         return Ok(vec![Finding::new(
             "ref.symbolic",
@@ -24,7 +24,7 @@ pub fn not_plain(scene: &Scene) -> Result<Vec<Finding>> {
         )]);
     };
     let remedy =
-        format!("make it a plain ref again, at {head}, where liza left it; `{target}` stays as it is");
+        format!("makes it a plain ref at {head}, its last recorded commit; `{target}` stays as it is");
     Ok(vec![Finding::new("ref.symbolic", what, why, remedy).fixed_by(move |ctx| {
         git_refs::make_plain(&ctx.repo, &refname, &head)?;
         Ok(None)
@@ -41,7 +41,7 @@ pub fn broken(scene: &Scene) -> Result<Vec<Finding>> {
         }
         let what = format!("`{refname}` leads to {at}, of which objects are missing");
         let why = "`git gc` fails as long as it is there";
-        let remedy = "remove the ref: what it kept is gone already";
+        let remedy = "removes the ref: its content is gone already";
         let fix = move |ctx: &Context| {
             git_refs::delete_if_at(&ctx.repo, &refname, &at)?;
             Ok(None)

@@ -35,7 +35,7 @@ pub fn permissions(scene: &Scene) -> Result<Vec<Finding>> {
                 "rights.mode",
                 format!("{} has mode {mode:04o}: other users may enter, read or write it", path.display()),
                 WHY,
-                format!("its mode becomes {wanted:04o}"),
+                format!("sets its mode to {wanted:04o}"),
             )
             .fixed_by(move |_| {
                 fs::set_permissions(&path, fs::Permissions::from_mode(wanted))

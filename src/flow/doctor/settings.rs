@@ -12,7 +12,7 @@ pub fn git(scene: &Scene) -> Result<Vec<Finding>> {
         Err(error) => found.push(Finding::new(
             "git.missing",
             error.to_string(),
-            "without it no worktree can be made and nothing merged",
+            "without git liza can make no worktree and merge no task",
             format!("install git {} or newer", GitVersion::OLDEST),
         )),
         Ok(version) if version < GitVersion::OLDEST => found.push(Finding::new(
@@ -21,14 +21,14 @@ pub fn git(scene: &Scene) -> Result<Vec<Finding>> {
             "it cannot merge outside of a checkout",
             format!("install git {} or newer", GitVersion::OLDEST),
         )),
-        // Ownership that git distrusts, settings it cannot read: git reports it itself.
+        // Unsafe ownership, unreadable settings: git reports them itself.
         Ok(_) => {
             if let Err(error) = Git::reading(ctx.root(), "rev-parse").arg("--git-dir").run() {
                 found.push(Finding::new(
                     "git.unusable",
                     error.to_string(),
                     "every command that needs git fails",
-                    "do what git says above (for a repository of another user: `git config --global --add safe.directory` with its path)",
+                    "follow git's advice above (for a repository of another user: `git config --global --add safe.directory` with its path)",
                 ));
             }
         }
@@ -51,7 +51,7 @@ pub fn accepted(scene: &Scene) -> Result<Vec<Finding>> {
     if board.rest.git_settings.is_none() {
         let why = "filters, drivers and attributes that an agent sets are used by liza's own git commands";
         let what = "no settings of git were accepted on this board";
-        let remedy = "the settings as they are now are accepted; `liza doctor --accept-git --dry-run` shows them first";
+        let remedy = "accepts the present settings; `liza doctor --accept-git --dry-run` shows them first";
         let never = Finding::new("git.never_accepted", what, why, remedy);
         return Ok(vec![never.fixed_by(|ctx| crate::flow::git_settings::accept(ctx).map(|_| None))]);
     }
@@ -71,7 +71,7 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
     if fs::metadata(&grafts).is_ok_and(|meta| meta.len() > 0) {
         name(
             format!("{} changes how commits look", grafts.display()),
-            "liza does not follow it, so git shows people other histories than it merges",
+            "liza ignores the file, so git shows people another history than liza merges",
             "move the file away, unless you know why it is there",
         );
     }
@@ -79,7 +79,7 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
     if !replaced.is_empty() {
         name(
             format!("{} in refs/replace replace objects by others", plural(replaced.len(), "ref")),
-            "liza does not follow them, so git shows people other contents than it merges",
+            "liza ignores them, so git shows people other contents than liza merges",
             "look at them with `git replace -l`; keep them only if you know why they are there",
         );
     }
@@ -114,8 +114,8 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
             let tells = if blind { "does not distinguish" } else { "distinguishes" };
             name(
                 format!("core.ignoreCase is {ignores}, but this file system {tells} `A` from `a`"),
-                "git and liza then disagree which file a path means",
-                "set it as the file system is",
+                "git and liza then disagree about the file that a path names",
+                "set it to match the file system",
             );
         }
     }
@@ -125,9 +125,9 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
             let text = host::plain_text(&record.admin_dir.join("config.worktree")).unwrap_or_default();
             let lower = text.to_lowercase();
             if ["hookspath", "bare", "worktree", "fsmonitor"].iter().any(|key| lower.contains(key)) {
-                let place = record.name;
+                let worktree = record.name;
                 name(
-                    format!("the worktree {place} has settings of its own that change how git works there"),
+                    format!("the worktree {worktree} has its own settings, which change how git works there"),
                     "hooks may not run there, or git may answer for another repository",
                     "look at them with `git config --worktree --list` in that worktree",
                 );
@@ -148,7 +148,7 @@ pub fn excludes(scene: &Scene) -> Result<Vec<Finding>> {
                 "git.exclude",
                 format!("{} is not in .git/info/exclude", missing.join(" and ")),
                 "`git add` would add the board or the worktrees",
-                "the lines are added again",
+                "adds the lines again",
             )
             .fixed_by(|ctx| init::exclude(ctx).map(|()| None)),
         );

@@ -1,7 +1,7 @@
-//! Worktrees that are incomplete, gone, or not what they should be.
+//! Worktrees that are incomplete, missing or damaged.
 
 use super::{Finding, Scene};
-use crate::flow::ownership::{self, KnownOwners, MERGES, Place};
+use crate::flow::ownership::{self, KnownOwners, MERGES, WorktreeEntry};
 use crate::flow::prelude::*;
 
 /// Runs an action on liza's worktrees under their lock.
@@ -19,14 +19,14 @@ fn to_trash(ctx: &Context, path: &Path) -> Result<Option<String>> {
 pub fn half_made(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
     let worktrees = ctx.worktrees();
-    let why = "git may fail in the whole repository while it is there";
+    let why = "git may fail in the whole repository while this record exists";
     let mut found = Vec::new();
     for record in checkouts::list(&ctx.repo)?.into_iter().filter(checkouts::Checkout::is_half_made) {
         let what = format!("the worktree record {} is incomplete", record.name);
         found.push(if worktrees.is_ours(&record) {
             let name = record.name.clone();
-            Finding::new("worktree.half_made", what, why, "it goes to .liza/trash").fixed_by(move |ctx| {
-                // One call heals them all; later findings find theirs healed.
+            Finding::new("worktree.half_made", what, why, "moves it to .liza/trash").fixed_by(move |ctx| {
+                // One call fixes all of them; later findings are fixed already.
                 with_worktrees(ctx, |worktrees| Ok(worktrees.heal()?))?;
                 let left = checkouts::list(&ctx.repo)?;
                 if left.iter().any(|record| record.name == name && record.is_half_made()) {
@@ -35,9 +35,9 @@ pub fn half_made(scene: &Scene) -> Result<Vec<Finding>> {
                 Ok(None)
             })
         } else {
-            let place = record.admin_dir.display();
+            let path = record.admin_dir.display();
             let remedy =
-                format!("it is not liza's: look at {place}, and move it away if no process is making it");
+                format!("it is not liza's: look at {path}, and move it away if no process is making it");
             Finding::new("worktree.half_made", what, why, remedy)
         });
     }
@@ -74,8 +74,8 @@ pub fn moved(scene: &Scene) -> Result<Vec<Finding>> {
                 now.display(),
                 old.display()
             ),
-            "git does not find one from the other, so no work can continue there",
-            "record and worktree name each other again; what is in the directory stays as it is",
+            "git cannot connect record and worktree, so no work can continue there",
+            "connects record and worktree again; the files stay as they are",
         )
         .fixed_by(move |ctx| {
             with_worktrees(ctx, |worktrees| Ok(worktrees.relink(&record, &now)?))?;
@@ -108,24 +108,24 @@ pub fn of_tasks(scene: &Scene) -> Result<Vec<Finding>> {
         found.push(Finding::new(
             "worktree.lost",
             what,
-            "its agent cannot continue there; what was committed is on its branch",
-            way_on(task, &attempt.branch),
+            "its agent cannot continue there; the commits are on its branch",
+            next_step(task, &attempt.branch),
         ));
     }
     Ok(found)
 }
 
 /// What a task without its worktree needs next, by its status.
-fn way_on(task: &Task, branch: &str) -> String {
+fn next_step(task: &Task, branch: &str) -> String {
     let id = &task.id;
     let again = format!("a new worktree starts at the branch `{branch}`");
     match task.status {
         Status::Working => format!("`liza task release {id}`, then claim it again: {again}"),
         Status::ReadyForReview if task.stands_on_result() => {
-            format!("`liza result accept {id}` goes on without it; if it is rejected, {again}")
+            format!("`liza result accept {id}` works without it; if the result is rejected, {again}")
         }
         Status::ReadyForReview => format!(
-            "`liza review claim {id}` works without it: a review has its own checkout; if it is rejected, {again}"
+            "`liza review claim {id}` works without it: a review has its own checkout; if the task is rejected, {again}"
         ),
         Status::Approved => {
             format!("`liza merge {id}` works without it: a merge needs no worktree of the task")
@@ -151,8 +151,8 @@ fn lost_git_file(ctx: &Context, path: &Path, what: &str) -> Result<Option<Findin
     let finding = Finding::new(
         "worktree.no_git_file",
         what,
-        "git would answer for the main checkout from there, so nothing can be submitted",
-        "its `.git` file is written again from git's own record; what is in the directory stays as it is",
+        "git commands there would act on the main checkout, so the agent cannot submit",
+        "writes its `.git` file again from git's own record; all other files stay as they are",
     );
     Ok(Some(finding.fixed_by(move |ctx| {
         with_worktrees(ctx, |worktrees| Ok(worktrees.reconnect(&path)?))?;
@@ -177,25 +177,25 @@ pub fn without_owner(scene: &Scene) -> Result<Vec<Finding>> {
         .collect();
     let merging = board.rest.intents.iter().any(|intent| ctx.machine.works_on_intents(&intent.owner));
     let mut found = Vec::new();
-    for place in ownership::places(ctx)? {
-        let half_made = place.record.as_ref().is_some_and(checkouts::Checkout::is_half_made);
+    for entry in ownership::worktree_entries(ctx)? {
+        let half_made = entry.record.as_ref().is_some_and(checkouts::Checkout::is_half_made);
         // The present worktree of a task is examined above, and so are incomplete records. A worktree of the user's
         // own is left alone.
-        if half_made || place.is_unmarked() || current.contains(&place.path) {
+        if half_made || entry.is_unmarked() || current.contains(&entry.path) {
             continue;
         }
-        let left_by_merge = place.name.starts_with(MERGES) && !merging;
-        let shown = format!(".worktrees/{}", place.name.display());
-        if !place.present {
-            found.push(stale_record(ctx, &place, &shown)?);
-        } else if left_by_merge || !known.knows_worktree(&place.name) {
-            found.push(ownerless(ctx, place, &shown, left_by_merge));
+        let left_by_merge = entry.name.starts_with(MERGES) && !merging;
+        let shown = format!(".worktrees/{}", entry.name.display());
+        if !entry.present {
+            found.push(stale_record(ctx, &entry, &shown)?);
+        } else if left_by_merge || !known.knows_worktree(&entry.name) {
+            found.push(ownerless(ctx, entry, &shown, left_by_merge));
         }
     }
     Ok(found)
 }
 
-fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding> {
+fn stale_record(ctx: &Context, entry: &WorktreeEntry, shown: &str) -> Result<Finding> {
     let finding = |remedy: &str| {
         Finding::new(
             "worktree.stale_record",
@@ -204,38 +204,38 @@ fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding> {
             remedy,
         )
     };
-    let record = place.record.as_ref();
-    let only_name = record.is_some_and(|record| record.branch.is_none() && !keeps_nothing(ctx, record));
-    let held = record.and_then(|record| submodules::only_here(&ctx.repo, &record.admin_dir, &place.path));
+    let record = entry.record.as_ref();
+    let only_name = record.is_some_and(|record| record.branch.is_none() && !has_other_name(ctx, record));
+    let held = record.and_then(|record| submodules::only_here(&ctx.repo, &record.admin_dir, &entry.path));
     if let Some(held) = held {
-        return Ok(finding(&format!("the record holds {held}; it stays until something else does")));
+        return Ok(finding(&format!("the record holds {held}; it stays until another copy exists")));
     }
     if only_name {
         return Ok(finding(
-            "its HEAD is the only name of a commit: give that one a branch, then `git worktree prune`",
+            "its HEAD is the only name of a commit: make a branch there, then `git worktree prune`",
         ));
     }
-    let path = place.path.clone();
-    Ok(finding("the record goes to .liza/trash; its branch stays").fixed_by(move |ctx| to_trash(ctx, &path)))
+    let path = entry.path.clone();
+    Ok(finding("moves the record to .liza/trash; its branch stays").fixed_by(move |ctx| to_trash(ctx, &path)))
 }
 
 /// Whether the commit of a detached record has another name.
-fn keeps_nothing(ctx: &Context, record: &checkouts::Checkout) -> bool {
+fn has_other_name(ctx: &Context, record: &checkouts::Checkout) -> bool {
     let text = host::plain_text(&record.admin_dir.join("HEAD")).unwrap_or_default();
     let Ok(commit) = CommitId::new(text.trim()) else { return false };
     refs::is_named(&ctx.repo, &commit).unwrap_or(false)
 }
 
-fn ownerless(ctx: &Context, place: Place, shown: &str, left_by_merge: bool) -> Finding {
+fn ownerless(ctx: &Context, entry: WorktreeEntry, shown: &str, left_by_merge: bool) -> Finding {
     let (code, what) = match left_by_merge {
-        true => ("worktree.merge_left", format!("{shown} was left by a merge that is over")),
+        true => ("worktree.merge_left", format!("{shown} was left by an ended merge")),
         false => ("worktree.of_nobody", format!("{shown} belongs to no task")),
     };
     let why = "it takes disk space, and its owner is unknown";
-    match unique_content(ctx, &place.path) {
+    match unique_content(ctx, &entry.path) {
         None => {
-            let path = place.path;
-            Finding::new(code, what, why, "it holds no unique content, so it goes to .liza/trash").fixed_by(
+            let path = entry.path;
+            Finding::new(code, what, why, "moves it to .liza/trash: it holds no unique content").fixed_by(
                 move |ctx| match unique_content(ctx, &path) {
                     None => to_trash(ctx, &path),
                     Some(held) => Err(failure!(ErrorCode::GitWorktree, "it holds {held} now")),

@@ -1,6 +1,6 @@
-//! A run becomes the work of a task: claimed, announced from its plan, applied as a bundle, then reviewed and merged like any
-//! other. The person or agent that adopts it is the task's implementer, and so are the run's coder and reviewer; where the change came from
-//! stands in the commit's trailers.
+//! Adopts a run as the work of a task: claims the task, writes a checkpoint from the run's plan, and applies the change as a bundle;
+//! review and merge follow as for any task. Implementers are the adopter and the run's coder and reviewer; the commit's trailers name
+//! the run.
 
 use super::{Kept, Lab};
 use crate::board::history::Plan;
@@ -18,9 +18,9 @@ pub struct Adopted {
     pub status: Status,
 }
 
-/// What the adopter says beside what the run knows.
+/// The adopter's own announcement.
 pub struct Announced {
-    /// The command that shows that the change is right, and what it prints.
+    /// The validation command, and its expected output.
     pub validation: Option<(String, String)>,
 }
 
@@ -62,7 +62,7 @@ pub fn adopt(
         files_to_modify: files.clone(),
     };
     let let_go = |failure: Failure| {
-        // What was claimed for this is free again.
+        // Release the claim.
         let reason = format!("adopting {run_id} failed: {}", clipped(&failure.message, 300));
         let _ = ctx.commit_step(Release { task: task.clone(), epoch: Some(claimed.epoch), reason });
         failure
@@ -87,7 +87,7 @@ pub fn adopt(
     Ok((adopted(applied.applied.commit), revision))
 }
 
-/// The command that is announced: the adopter's, or the experiment's own tests.
+/// The announced validation: the adopter's, or the experiment's own tests.
 fn validation(lab: &Lab, said: &Announced) -> Result<(String, String)> {
     use crate::policy::gate::GateCommand;
     if let Some(validation) = &said.validation {

@@ -1,8 +1,8 @@
-//! One call of an agent: the prompt in, its last message out. What it does in the worktree is looked at afterwards.
+//! One call of an agent: the prompt in, the last message out. The caller examines the worktree afterwards.
 
 use super::{Lab, mcp, trace};
 use crate::experiment::Step;
-use crate::flow::one_call::{OneCall, Said};
+use crate::flow::one_call::{CallResult, OneCall};
 use crate::flow::prelude::*;
 use crate::flow::shell::leaving_nothing;
 use crate::host::anchored_path::Temporary;
@@ -13,7 +13,7 @@ use crate::policy::registry::Registry;
 use crate::policy::team::Limits as SessionLimits;
 use crate::provider::{Job, Usage, environment, invocation, secrets};
 
-/// Who is called, for what.
+/// The step, round and artifacts of a call.
 pub struct Call<'a> {
     pub step: Step,
     pub round: u32,
@@ -26,19 +26,19 @@ pub struct Call<'a> {
     pub run_dir: &'a Path,
 }
 
-/// What came back.
+/// The result of a call.
 pub struct Answer {
     pub text: String,
     pub usage: Usage,
     pub seconds: f64,
-    /// Why it counts for nothing: it could not be started, was stopped, or failed.
+    /// Why the answer does not count: the call was not started, was stopped, or failed.
     pub failed: Option<String>,
-    /// Why it was ended before its time: a signal, or ABORT.
+    /// Why the call was ended early: a signal, or ABORT.
     pub stopped: Option<&'static str>,
 }
 
 impl Answer {
-    /// One that could not even be asked for.
+    /// The answer of a call that could not start.
     pub fn none(why: String) -> Self {
         Self { text: String::new(), usage: Usage::default(), seconds: 0.0, failed: Some(why), stopped: None }
     }
@@ -54,17 +54,17 @@ pub fn of(lab: &Lab, step: Step) -> &ExperimentAgent {
     }
 }
 
-/// The name of the provider that plays a step.
+/// The name of a step's provider.
 pub fn provider_of(lab: &Lab, step: Step) -> Result<&str> {
     let named = of(lab, step).provider.as_deref().or(lab.project.provider.as_deref());
     named.ok_or_else(|| {
-        failure!(ErrorCode::UsageProvider, "no agent command is named for the {step}").hint(format!(
+        failure!(ErrorCode::UsageProvider, "liza.yaml names no provider for the {step}").hint(format!(
             "set `provider: NAME`, or `experiment: {{agents: {{{step}: {{provider: NAME}}}}}}`, in liza.yaml"
         ))
     })
 }
 
-/// Whether every step can be played, asked before anything is made.
+/// Checks the providers of all steps before a run makes anything.
 pub fn check(lab: &Lab) -> Result<()> {
     let catalog = Catalog::new(&lab.project);
     for step in Step::ALL {
@@ -110,7 +110,7 @@ pub fn call(lab: &Lab, call: &Call<'_>) -> Result<Answer> {
     Ok(Answer { text, ..answer })
 }
 
-/// The role whose limits and rights a step has.
+/// The role that sets the limits and rights of a step.
 fn role_of(step: Step) -> Role {
     match step {
         Step::Planner => Role::planner(),
@@ -132,7 +132,7 @@ fn session(
     name: &str,
     entry: &ProviderEntry,
 ) -> Result<(Answer, Vec<String>)> {
-    // What the command writes beside the worktree is no artifact.
+    // Files that the command writes outside the worktree are no artifacts.
     let scratch = Temporary::new(&lab.runs, &scratch_name(call.run_dir))
         .map_err(|error| Failure::io("make", &lab.runs, &error))?;
     let agent = of(lab, call.step);
@@ -165,8 +165,8 @@ fn session(
         wall_seconds: limits.wall_seconds,
         must_end: &|| lab.must_end(),
     };
-    let Said { text, tools, mut usage, took, why, stopped, last_words } = match one.make() {
-        Ok(said) => said,
+    let CallResult { text, tools, mut usage, took, why, stopped, last_line_of_output } = match one.make() {
+        Ok(answer) => answer,
         Err(why) => return Ok((Answer::none(why), Vec::new())),
     };
     if usage.cost_usd.is_none()
@@ -176,14 +176,15 @@ fn session(
         usage.cost_usd = Some(price.of(usage.input_tokens, usage.output_tokens, usage.cached_tokens));
     }
     let failed = why.map(|why| {
-        let said = last_words.map_or(String::new(), |said| format!(": {}", shown_line(&lab.redacted(&said))));
-        format!("the {} ({name}) failed, {why}{said}", call.step)
+        let detail = last_line_of_output
+            .map_or(String::new(), |line| format!(": {}", shown_line(&lab.redacted(&line))));
+        format!("the {} ({name}) failed, {why}{detail}", call.step)
     });
     let answer = Answer { text, usage, seconds: took.as_secs_f64(), failed, stopped };
     Ok((answer, tools))
 }
 
-/// How the scratch directories of a run begin.
+/// The name prefix of a run's scratch directories.
 pub fn scratch_name(run_dir: &Path) -> String {
     format!(".tmp-{}-", run_dir.file_name().unwrap_or_default().to_string_lossy())
 }

@@ -6,7 +6,7 @@ use crate::store::files::paths_in;
 
 const LARGEST_FILE: u64 = 4 * 1024 * 1024;
 
-/// The ideas at a place: one file of them, or a directory with one in each `*.md` and `*.txt`, in the order of names.
+/// The ideas in a file, or in a directory with one idea in each `*.md` and `*.txt`, sorted by name.
 pub fn gather(path: &Path) -> Result<Vec<Idea>> {
     let is_dir = path.metadata().map_err(|error| {
         Failure::io("read", path, &error)
@@ -30,7 +30,7 @@ pub fn gather(path: &Path) -> Result<Vec<Idea>> {
     if ideas.len() > MOST_IDEAS {
         return Err(failure!(
             Code::Value,
-            "{} holds {} ideas; {MOST_IDEAS} is the most",
+            "{} has {} ideas; the limit is {MOST_IDEAS}",
             path.display(),
             ideas.len()
         ));
@@ -39,7 +39,7 @@ pub fn gather(path: &Path) -> Result<Vec<Idea>> {
         let size = long.text.len();
         return Err(failure!(
             Code::Value,
-            "the idea `{}` has {size} bytes; {LARGEST_IDEA} is the most",
+            "the idea `{}` has {size} bytes; the limit is {LARGEST_IDEA}",
             long.id
         ));
     }
@@ -47,7 +47,7 @@ pub fn gather(path: &Path) -> Result<Vec<Idea>> {
 }
 
 fn is_text(path: &Path) -> bool {
-    // What begins with a dot is an editor's or the system's.
+    // Hidden files belong to editors or the system.
     let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
     !hidden && path.extension().is_some_and(|kind| kind == "md" || kind == "txt")
 }

@@ -1,4 +1,4 @@
-//! What all runs of one call share: the repository, the settings, the places, and what children get.
+//! Shared by all runs of one call: the repository, the settings, the directories, and the children's environment.
 
 use crate::flow::interruption;
 use crate::flow::prelude::*;
@@ -13,7 +13,7 @@ pub const BY_SIGNAL: &str = "interrupted by a signal";
 const LARGEST_ENV_FILE: u64 = 256 * 1024;
 const LARGEST_PROMPT_FILE: u64 = 256 * 1024;
 
-/// Where a run is now.
+/// A report on the progress of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Progress {
     pub run_id: String,
@@ -27,17 +27,17 @@ pub struct Lab {
     pub machine: Machine,
     pub project: ProjectConfig,
     pub has_board: bool,
-    /// Where worktrees and artifacts are, one directory a run each.
+    /// The directories of worktrees and artifacts; each run has its own subdirectory.
     pub worktrees: PathBuf,
     pub runs: PathBuf,
     pub identity: Identity,
-    /// From the files of variables, without those that are set already.
+    /// Variables from the configured files, except those that are set already.
     pub variables: Vec<(OsString, OsString)>,
     pub secrets: Vec<Secret>,
 }
 
 impl Lab {
-    /// Looks only: nothing is made.
+    /// Reads the settings; makes nothing.
     pub fn open(ctx: &Context) -> Result<Self> {
         let project = ctx.project_config()?;
         if let Some(problem) = project.experiment.problem() {
@@ -68,7 +68,7 @@ impl Lab {
         &self.repo.root
     }
 
-    /// Makes the directories, and keeps git from seeing those inside the repository.
+    /// Makes the directories, and adds those inside the repository to git's exclude file.
     pub fn prepare(&self) -> Result<()> {
         for dir in [&self.worktrees, &self.runs] {
             match dir.strip_prefix(self.root()) {
@@ -107,7 +107,7 @@ impl Lab {
         Ok(files::replace_shared(&path, text.as_bytes())?)
     }
 
-    /// Text without the values that are to be kept secret.
+    /// Removes secret values from a text.
     pub fn redacted(&self, text: &str) -> String {
         if self.secrets.is_empty() {
             return text.to_owned();
@@ -118,7 +118,7 @@ impl Lab {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The same for every text in a value.
+    /// The same for every text in a JSON value.
     pub fn redacted_json(&self, value: Value) -> Value {
         match value {
             _ if self.secrets.is_empty() => value,
@@ -131,13 +131,13 @@ impl Lab {
         }
     }
 
-    /// The variable whose value stands in these bytes, if one does.
+    /// The variable whose secret value these bytes contain, if any.
     pub fn leaked(&self, bytes: &[u8]) -> Option<&str> {
         let found = self.secrets.iter().find(|secret| memchr::memmem::find(bytes, &secret.value).is_some());
         found.map(|secret| secret.name.as_str())
     }
 
-    /// What a command of the person's gets: the person's environment, less what is liza's and git's, and the variables.
+    /// The environment of a person's command: the person's own without liza's and git's variables, and the configured variables.
     pub fn command_environment(&self) -> Vec<(OsString, OsString)> {
         let own = std::env::vars_os().filter(|(name, _)| !is_own(&name.to_string_lossy()));
         own.chain(self.variables.iter().cloned()).collect()
@@ -153,7 +153,7 @@ impl Lab {
             .map_err(|_| failure!(Code::Value, "the prompt {} is not UTF-8 text", path.display()))
     }
 
-    /// The switch that stops everything, if one is set.
+    /// The team-wide switch, if one is set.
     pub fn switch(&self) -> Option<SwitchKind> {
         if !self.has_board {
             return None;
@@ -162,7 +162,7 @@ impl Lab {
         switches.global().map(|switch| switch.kind)
     }
 
-    /// Why what runs now has to end at once: a signal, or ABORT. The other switches wait for the end of a phase.
+    /// Why the running process must end at once: a signal, or ABORT. Other switches take effect at the end of a phase.
     pub fn must_end(&self) -> Option<&'static str> {
         if interruption::signal().is_some() {
             return Some(BY_SIGNAL);
@@ -172,21 +172,21 @@ impl Lab {
     }
 }
 
-/// Every value that is long enough, and of one with several lines each line: a diff puts a sign before it.
+/// Every long enough value, and each line of a multi-line value, because a diff puts a sign before each line.
 fn secrets_of(variables: &[(OsString, OsString)]) -> Vec<Secret> {
     let mut found: Vec<(String, Vec<u8>)> = Vec::new();
     for (name, value) in variables {
         let (name, bytes) = (name.to_string_lossy().into_owned(), value.as_encoded_bytes());
         found.push((name.clone(), bytes.to_vec()));
         let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        // What stands above and below a key is the same in all of them.
+        // The first and last lines of a key are the same in all keys.
         let telling = lines.filter(|line| *line != bytes.trim_ascii() && !line.starts_with(b"-----"));
         found.extend(telling.map(|line| (name.clone(), line.to_vec())));
     }
     secrets([], found.iter().map(|(name, value)| (name.as_str(), value.clone())))
 }
 
-/// The variables of all files, the first that names one counts. A file that is not there says nothing.
+/// The variables of all files; the first definition counts. Missing files are skipped.
 fn variables(root: &Path, config: &ExperimentConfig) -> Result<Vec<(OsString, OsString)>> {
     let mut found: Vec<(OsString, OsString)> = Vec::new();
     for name in &config.env_files {
@@ -197,10 +197,10 @@ fn variables(root: &Path, config: &ExperimentConfig) -> Result<Vec<(OsString, Os
             Err(error) => return Err(Failure::io("read", &path, &error)),
         };
         for entry in dotenvy::from_read_iter(bytes.as_slice()) {
-            // The error would show the line, and with it a value.
+            // The error must not show the line, which contains a value.
             let (key, value) = entry.map_err(|_| {
                 failure!(Code::Value, "{} has a line that is not NAME=VALUE", path.display())
-                    .hint("every line of it is empty, a comment that begins with #, or NAME=VALUE")
+                    .hint("each line must be empty, a comment that starts with #, or NAME=VALUE")
             })?;
             let (key, value) = (OsString::from(key), OsString::from(value));
             let known = std::env::var_os(&key).is_some() || found.iter().any(|(name, _)| *name == key);

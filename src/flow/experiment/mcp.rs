@@ -1,7 +1,6 @@
 //! Codex as an MCP server (`codex mcp-server`, up to Codex 0.154): one `codex` call a round, as JSON-RPC lines.
 //!
-//! What Codex wants to have approved is accepted only inside the run's worktree. Everything that is said goes to
-//! `codex_mcp_transcript.jsonl`.
+//! liza approves requests of Codex only inside the run's worktree. All messages go to `codex_mcp_transcript.jsonl`.
 
 mod protocol;
 
@@ -20,7 +19,7 @@ use crate::provider::Usage;
 pub use self::protocol::Configured;
 
 const PROTOCOL: &str = "2025-06-18";
-/// How long it may take to answer what needs no model.
+/// The time limit for answers that need no model.
 const HANDSHAKE: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_millis(50);
 const LONGEST_LINE: u64 = 16 * 1024 * 1024;
@@ -32,7 +31,7 @@ const GONE: &str = "`codex mcp-server` is gone from Codex 0.155 on; set `provide
 struct Server<'a> {
     lab: &'a Lab,
     child: Child,
-    /// To a thread that writes: a server that does not read must not hold this one up.
+    /// To a writer thread: a server that does not read must not block this process.
     lines_in: mpsc::Sender<String>,
     lines_out: mpsc::Receiver<Message>,
     transcript: PathBuf,
@@ -47,11 +46,11 @@ struct Server<'a> {
 enum End {
     Answer(Value),
     Failed(String),
-    /// By a signal or ABORT.
+    /// Ended by a signal or ABORT.
     Stopped(&'static str),
 }
 
-/// One round. Gives the answer, and the tools that were used.
+/// One round. Returns the answer and the tools that were used.
 pub fn call(lab: &Lab, call: &Call<'_>, prompt: &str) -> (Answer, Vec<String>) {
     leaving_nothing(|| session(lab, call, prompt))
 }
@@ -94,7 +93,7 @@ impl<'a> Server<'a> {
             Ok(lines) => lines,
             Err(error) => {
                 child.end();
-                return Err(format!("`{program}` cannot be talked to: {error}"));
+                return Err(format!("cannot communicate with `{program}`: {error}"));
             }
         };
         let deadline =
@@ -122,7 +121,7 @@ impl<'a> Server<'a> {
         self.note("mcp_server_stop", json!({}));
     }
 
-    /// Writes an event down, without secrets and without floods.
+    /// Adds an event to the transcript, without secrets and with long texts cut.
     fn note(&self, event: &str, fields: Value) {
         let mut entry = json!({ "time": host::now().wall, "event": event });
         if let (Some(entry), Value::Object(fields)) = (entry.as_object_mut(), fields) {
@@ -136,7 +135,7 @@ impl<'a> Server<'a> {
         self.lines_in.send(line).map_err(|_| format!("{GONE} (it stopped reading)"))
     }
 
-    /// Sends a request and deals with everything until its answer comes.
+    /// Sends a request and handles all other messages until its answer arrives.
     fn ask(&mut self, method: &str, params: Value, patience: Option<Duration>) -> End {
         let id = self.next;
         self.next += 1;
@@ -212,21 +211,21 @@ impl<'a> Server<'a> {
         end
     }
 
-    /// What comes beside the answer: questions are answered, events are noted.
+    /// Handles a message that is not the awaited answer: answers questions, records events.
     fn deal_with(&mut self, message: Message) -> Result<(), String> {
         let method = message.method.unwrap_or_default();
         match (method.as_str(), message.id) {
             ("elicitation/create", Some(id)) => {
                 self.note("elicitation_request", json!({ "params": message.params.clone() }));
-                // What cannot be read cannot be approved.
+                // A request that liza cannot parse is declined.
                 let question = serde_json::from_value::<Question>(message.params).ok();
                 let result = match question
                     .ok_or("unreadable".to_owned())
                     .and_then(|question| question.stays_inside(self.worktree))
                 {
                     Ok(()) => json!({ "action": "accept", "content": {}, "decision": "approved" }),
-                    Err(place) => {
-                        self.note("elicitation_declined", json!({ "outside": place }));
+                    Err(outside) => {
+                        self.note("elicitation_declined", json!({ "outside": outside }));
                         json!({ "action": "decline", "decision": "denied" })
                     }
                 };
@@ -242,7 +241,7 @@ impl<'a> Server<'a> {
                 if let Ok(event) = serde_json::from_value::<Event>(message.params) {
                     event.msg.count(&mut self.usage);
                     self.tools.extend(event.msg.tool().map(str::to_owned));
-                    // The rest is Codex's own log, at rollout_path.
+                    // Other events are in Codex's own log, at rollout_path.
                     self.note("codex_event", event.msg.noted());
                 }
                 Ok(())
@@ -252,7 +251,7 @@ impl<'a> Server<'a> {
     }
 }
 
-/// Threads that write to it and read from it, line by line.
+/// Starts the threads that write to the server and read from it, line by line.
 fn talk(child: &mut Child) -> std::io::Result<(mpsc::Sender<String>, mpsc::Receiver<Message>)> {
     let gone = || std::io::Error::other("it has no pipes");
     let (mut stdin, out) = (child.stdin.take().ok_or_else(gone)?, child.stdout.take().ok_or_else(gone)?);
@@ -272,7 +271,7 @@ fn talk(child: &mut Child) -> std::io::Result<(mpsc::Sender<String>, mpsc::Recei
             line.clear();
             match reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => break,
-                // Whatever is no message of the protocol is passed over.
+                // Lines that are no protocol messages are skipped.
                 Ok(_) => {
                     if let Ok(message) = serde_json::from_slice::<Message>(&line)
                         && read.send(message).is_err()
@@ -286,7 +285,7 @@ fn talk(child: &mut Child) -> std::io::Result<(mpsc::Sender<String>, mpsc::Recei
     Ok((lines_in, lines_out))
 }
 
-/// A value whose long texts are cut.
+/// The value with long texts cut.
 fn shortened(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(clipped(&text, MOST_KEPT).into_owned()),

@@ -1,6 +1,6 @@
-//! Experiments: each idea is planned, carried out in a worktree of its own, reviewed, tested, swept and scored
-//! (specs/experiments.md). No board is needed; where there is one, its switches are obeyed, and nothing that an agent or a
-//! command of an experiment starts may act on it.
+//! Experiments: each idea is planned, implemented in its own worktree, reviewed, tested, swept and scored
+//! (specs/experiments.md). Experiments need no board; if one exists, they obey its switches, and liza refuses commands of their
+//! processes on it.
 
 mod adopt;
 mod agent;

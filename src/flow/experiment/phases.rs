@@ -1,7 +1,7 @@
 //! One run: an idea through all phases, with a summary after each.
 
 use super::agent::{self, Call};
-use super::command::{self, Asked};
+use super::command::{self, CommandRequest};
 use super::lab::{BY_SIGNAL, Progress};
 use super::worktree::Listing;
 use super::{Lab, results, worktree};
@@ -14,12 +14,12 @@ use crate::host::anchored_path::Temporary;
 use crate::policy::experiment::CODEX_MCP;
 use crate::store::files::{replace, replace_disposable};
 
-/// With less a disk is full.
+/// Below this free space the disk counts as full.
 const LEAST_ROOM: u64 = 64 * 1024;
-/// The most that a reviewer is shown of a diff.
+/// The largest part of a diff that a reviewer is shown.
 const LARGEST_SHOWN_DIFF: usize = 512 * 1024;
 
-/// The phase of a run that has not begun yet.
+/// The phase of a run that has not started yet.
 pub const START: &str = "start";
 
 pub struct Run<'a> {
@@ -31,7 +31,7 @@ pub struct Run<'a> {
     pub dir: PathBuf,
     pub worktree: PathBuf,
     pub repo_files: &'a [prompts::RepoFile],
-    pub tell: &'a dyn Fn(Progress),
+    pub report: &'a dyn Fn(Progress),
     pub summary: Summary,
 }
 
@@ -49,19 +49,19 @@ impl From<Failure> for Over {
 
 type Going<T = ()> = std::result::Result<T, Over>;
 
-fn over<T>(outcome: Outcome, why: impl Into<String>) -> Going<T> {
+fn end<T>(outcome: Outcome, why: impl Into<String>) -> Going<T> {
     Err(Over::As(outcome, Some(why.into())))
 }
 
 impl Run<'_> {
-    /// Takes the idea as far as it goes. The summary is written whatever happens, as far as the disk lets it.
+    /// Takes the idea through its phases. Writes the summary in any case, unless the disk is full.
     pub fn carry_out(mut self) -> Summary {
         let (outcome, why) = match self.phases() {
             Ok(()) => (Outcome::Scored, None),
-            // What failed for want of room says nothing about the idea.
+            // A failure because of a full disk is no verdict on the idea.
             Err(Over::As(outcome, why)) if outcome.is_judged() && self.disk_is_full() => {
                 let why = why.map_or(String::new(), |why| format!(" ({outcome}: {why})"));
-                (Outcome::Error, Some(format!("the disk is full where experiments are{why}")))
+                (Outcome::Error, Some(format!("the disk of the experiments is full{why}")))
             }
             Err(Over::As(outcome, why)) => (outcome, why),
             Err(Over::Failed(failure)) => (Outcome::Error, Some(failure.message)),
@@ -69,7 +69,7 @@ impl Run<'_> {
         self.summary.status = outcome;
         self.summary.error = why.map(|why| self.lab.redacted(&why));
         self.summary.ended = Some(host::now().wall);
-        // First what became of it: a sweep of hours must not be repeated because its worktree could not be removed.
+        // Write the outcome first: a long sweep must not be repeated because its worktree could not be removed.
         let before = self.summary.clone();
         let mut written = self.write_summary();
         crash::point("experiment.ended");
@@ -104,17 +104,17 @@ impl Run<'_> {
             .any(|dir| host::room(dir).is_some_and(|room| room.free < LEAST_ROOM))
     }
 
-    /// Says and records where the run is now. A signal or a switch ends it here.
+    /// Reports and records the phase. A signal or a switch ends the run here.
     fn enter(&mut self, phase: &str) -> Going {
         if interruption::signal().is_some() {
-            return over(Outcome::Interrupted, BY_SIGNAL);
+            return end(Outcome::Interrupted, BY_SIGNAL);
         }
         if let Some(kind) = self.lab.switch() {
-            return over(Outcome::Interrupted, format!("{} is set", kind.as_str()));
+            return end(Outcome::Interrupted, format!("{} is set", kind.as_str()));
         }
         let first = self.summary.phase == START;
         phase.clone_into(&mut self.summary.phase);
-        // After a loss of power the run itself is known; its phase is not needed.
+        // The phase need not survive a power cut.
         if first {
             self.write_summary()?
         } else {
@@ -127,7 +127,7 @@ impl Run<'_> {
 
     fn say(&self, what: impl Into<String>) {
         let (run_id, idea) = (self.summary.run_id.clone(), self.idea.id.clone());
-        (self.tell)(Progress { run_id, idea, what: what.into() });
+        (self.report)(Progress { run_id, idea, what: what.into() });
     }
 
     fn summary_text(&self) -> String {
@@ -144,7 +144,7 @@ impl Run<'_> {
         Ok(replace_disposable(&self.dir.join(artifacts::SUMMARY), self.summary_text().as_bytes())?)
     }
 
-    /// One call of an agent; its use is counted.
+    /// Calls an agent and counts its usage.
     fn ask(&mut self, step: Step, round: u32, prompt: &str, names: [&str; 2]) -> Going<agent::Answer> {
         let call = Call {
             step,
@@ -158,7 +158,7 @@ impl Run<'_> {
         let answer = agent::call(self.lab, &call)?;
         self.summary.use_up(step.as_str(), answer.seconds, answer.usage.tokens(), answer.usage.cost_usd);
         match answer.stopped {
-            Some(why) => over(Outcome::Interrupted, why),
+            Some(why) => end(Outcome::Interrupted, why),
             None => Ok(answer),
         }
     }
@@ -177,24 +177,24 @@ impl Run<'_> {
             self.leave_untouched(Step::Planner, &self.base.clone(), seen.as_ref())?;
         }
         if let Some(why) = answer.failed {
-            return over(Outcome::PlanFailed, why);
+            return end(Outcome::PlanFailed, why);
         }
         let missing = missing_sections(&answer.text);
         if !missing.is_empty() {
-            return over(Outcome::PlanFailed, format!("the plan has no section {}", missing.join(" and ")));
+            return end(Outcome::PlanFailed, format!("the plan has no section {}", missing.join(" and ")));
         }
         self.summary.plan = Some(answer.text.clone());
         Ok(answer.text)
     }
 
-    /// An agent that was only to look has changed files: they are put back, and that is said.
+    /// Restores files that a read-only agent has changed, and reports that.
     fn leave_untouched(&mut self, who: Step, commit: &CommitId, seen: Option<&Listing>) -> Going {
         if seen.is_some() && worktree::listing(&self.worktree).as_ref() == seen {
             return Ok(());
         }
         let tree = self.tree_of(commit)?;
         if worktree::put_back(self.lab, &self.worktree, commit, &tree)? {
-            self.summary.remarks.push(format!("the {who} changed files of the worktree; they were put back"));
+            self.summary.remarks.push(format!("the {who} changed files of the worktree; liza restored them"));
         }
         Ok(())
     }
@@ -221,13 +221,13 @@ impl Run<'_> {
             let answer = self.ask(Step::Coder, round, &prompt, names.each_ref().map(String::as_str))?;
             let (commit, diff) = self.snapshot(round)?;
             if let Some(why) = answer.failed {
-                return over(Outcome::CoderFailed, why);
+                return end(Outcome::CoderFailed, why);
             }
             if diff.is_empty() {
-                return over(Outcome::NoChange, "the coder changed nothing");
+                return end(Outcome::NoChange, "the coder changed nothing");
             }
             if before.as_ref() == Some(&diff) {
-                return over(
+                return end(
                     Outcome::Rejected,
                     format!("the coder changed nothing after the review of round {}", round - 1),
                 );
@@ -247,10 +247,10 @@ impl Run<'_> {
             prompt = prompts::coder_fix(&feedback, self.idea, plan);
             before = Some(diff);
         }
-        over(Outcome::Rejected, format!("rejected in {}", plural(self.summary.rounds as usize, "round")))
+        end(Outcome::Rejected, format!("rejected in {}", plural(self.summary.rounds as usize, "round")))
     }
 
-    /// Everything that is there now: kept under the run's ref, and as a diff against the base.
+    /// Keeps the present worktree under the run's ref, and as a diff against the base.
     fn snapshot(&mut self, round: u32) -> Going<(CommitId, Vec<u8>)> {
         let (commit, left_out) = worktree::keep(self.lab, &self.worktree, &self.summary)?;
         self.summary.kept_as = Some(worktree::ref_of(&self.summary.run_id));
@@ -259,7 +259,7 @@ impl Run<'_> {
         }
         let diff = worktree::diff(self.lab, &self.base, &commit)?;
         if let Some(name) = worktree::leaked(self.lab, &self.base, &commit, &diff)? {
-            return over(
+            return end(
                 Outcome::Error,
                 format!("the change contains the value of the variable {name}; its diff is not written"),
             );
@@ -295,9 +295,9 @@ impl Run<'_> {
             self.leave_untouched(Step::Reviewer, commit, seen.as_ref())?;
         }
         if let Some(why) = answer.failed {
-            return over(Outcome::Error, why);
+            return end(Outcome::Error, why);
         }
-        // Silence is no approval.
+        // An answer without a verdict counts as a rejection.
         let verdict = verdict(&answer.text).unwrap_or(Verdict::Reject);
         Ok((verdict, answer.text))
     }
@@ -309,10 +309,10 @@ impl Run<'_> {
         cwd: Option<&str>,
         seconds: u64,
         log: &str,
-    ) -> Going<command::Said> {
+    ) -> Going<command::CommandOutcome> {
         let temporary = Temporary::new(&self.lab.runs, &agent::scratch_name(&self.dir))
             .map_err(|error| Failure::io("make", &self.lab.runs, &error))?;
-        let asked = Asked {
+        let request = CommandRequest {
             command,
             worktree: &self.worktree,
             cwd,
@@ -322,11 +322,11 @@ impl Run<'_> {
             run_id: &self.summary.run_id,
             slot: self.slot,
         };
-        let said = command::run(self.lab, &asked);
-        self.summary.use_up(phase, said.ended.seconds, 0, None);
-        match said.stopped {
-            Some(why) => over(Outcome::Interrupted, why),
-            None => Ok(said),
+        let outcome = command::run(self.lab, &request);
+        self.summary.use_up(phase, outcome.ended.seconds, 0, None);
+        match outcome.stopped {
+            Some(why) => end(Outcome::Interrupted, why),
+            None => Ok(outcome),
         }
     }
 
@@ -334,16 +334,16 @@ impl Run<'_> {
         let config = self.lab.config().clone();
         let Some(command) = &config.test_command else { return Ok(()) };
         self.enter("tests")?;
-        let said = self.command(
+        let outcome = self.command(
             "tests",
             command,
             config.test_cwd.as_deref(),
             config.test_timeout,
             artifacts::TESTS_LOG,
         )?;
-        self.summary.tests = Some(said.ended);
-        match said.problem {
-            Some(why) => over(Outcome::TestsFailed, format!("the tests failed: {why}")),
+        self.summary.tests = Some(outcome.ended);
+        match outcome.problem {
+            Some(why) => end(Outcome::TestsFailed, format!("the tests failed: {why}")),
             None => Ok(()),
         }
     }
@@ -351,39 +351,39 @@ impl Run<'_> {
     fn sweep(&mut self) -> Going {
         let config = self.lab.config().clone();
         let Some(command) = &config.sweep_command else {
-            return over(Outcome::NoResults, "no `experiment.sweep_command` is set, so there is no score");
+            return end(Outcome::NoResults, "no `experiment.sweep_command` is set, so there is no score");
         };
         self.enter("sweep")?;
         let before = config.results_csv.as_deref().map(|results| results::before(&self.worktree, results));
-        let said = self.command(
+        let outcome = self.command(
             "sweep",
             command,
             config.sweep_cwd.as_deref(),
             config.sweep_timeout,
             artifacts::SWEEP_LOG,
         )?;
-        self.summary.sweep = Some(said.ended);
-        if let Some(why) = said.problem {
-            return over(Outcome::SweepFailed, format!("the sweep failed: {why}"));
+        self.summary.sweep = Some(outcome.ended);
+        if let Some(why) = outcome.problem {
+            return end(Outcome::SweepFailed, format!("the sweep failed: {why}"));
         }
         let (Some(results), Some(before)) = (&config.results_csv, before) else {
-            return over(Outcome::NoResults, "no `experiment.results_csv` is set, so there is no score");
+            return end(Outcome::NoResults, "no `experiment.results_csv` is set, so there is no score");
         };
-        let bytes = match results::copied(self.lab, &self.worktree, results, &before, &self.dir) {
+        let bytes = match results::copy(self.lab, &self.worktree, results, &before, &self.dir) {
             Ok(bytes) => bytes,
-            Err(why) => return over(Outcome::NoResults, why),
+            Err(why) => return end(Outcome::NoResults, why),
         };
-        match results::scored(self.lab, &bytes) {
+        match results::score(self.lab, &bytes) {
             Ok((score, remark)) => {
                 self.summary.score = Some(score);
                 self.summary.remarks.extend(remark);
                 Ok(())
             }
-            Err(why) => over(Outcome::NoResults, format!("`{results}`: {why}")),
+            Err(why) => end(Outcome::NoResults, format!("`{results}`: {why}")),
         }
     }
 
-    /// The worktree goes once its work is kept; one that is to stay can be removed by git.
+    /// Removes the worktree once its work is kept; a worktree that stays is unlocked for git.
     fn clean_up(&mut self) -> Result<()> {
         if self.worktree.symlink_metadata().is_err() {
             return Ok(());
@@ -391,7 +391,7 @@ impl Run<'_> {
         if self.keep_worktree {
             return worktree::unlock(self.lab, &self.worktree);
         }
-        // What a coder had begun when the run ended is in no snapshot yet; what tests and sweeps leave is no work.
+        // Unfinished work of a coder is in no snapshot yet; files of tests and sweeps are not kept.
         if self.summary.phase.starts_with(Step::Coder.as_str()) || self.summary.kept_as.is_none() {
             let kept = worktree::keep_rest(self.lab, &self.worktree, &self.summary)?;
             self.summary.kept_as = self.summary.kept_as.take().or(kept);

@@ -8,15 +8,15 @@ use crate::store::files::{FileIdentity, paths_in, write_new};
 
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// What was there before the sweep.
+/// The results file before the sweep.
 pub struct Before(Option<FileIdentity>);
 
 pub fn before(worktree: &Path, results: &str) -> Before {
     Before(FileIdentity::at(&worktree.join(results)).ok())
 }
 
-/// Copies what the sweep wrote into the run's directory, or says why there is nothing to copy.
-pub fn copied(
+/// Copies the sweep's results into the run's directory, or returns why there are none.
+pub fn copy(
     lab: &Lab,
     worktree: &Path,
     results: &str,
@@ -25,10 +25,10 @@ pub fn copied(
 ) -> Result<Vec<u8>, String> {
     let path = worktree.join(results);
     let Ok(now) = FileIdentity::at(&path) else {
-        return Err(format!("the sweep wrote no `{results}`{}", beside(&path)));
+        return Err(format!("the sweep wrote no `{results}`{}", similar_files(&path)));
     };
     if before.0.as_ref().is_some_and(|before| now.is_untouched_since(before)) {
-        return Err(format!("`{results}` was there before the sweep, and the sweep did not write it again"));
+        return Err(format!("`{results}` existed before the sweep, and the sweep did not write it"));
     }
     if !leads_inside(worktree, Path::new(results)) {
         return Err(format!("`{results}` leads out of the worktree"));
@@ -44,8 +44,8 @@ pub fn copied(
     Ok(bytes)
 }
 
-/// Files of the same kind that stand there instead, for a name that was misspelt.
-fn beside(path: &Path) -> String {
+/// Similar files in that directory, in case the name is misspelt.
+fn similar_files(path: &Path) -> String {
     let alike = |found: &PathBuf| found.extension().is_some() && found.extension() == path.extension();
     let found = path.parent().map(paths_in).unwrap_or_default().into_iter().filter(alike);
     let names: Vec<String> = found
@@ -55,8 +55,8 @@ fn beside(path: &Path) -> String {
     if names.is_empty() { String::new() } else { format!("; there is {}", shown_line(&list_words(names))) }
 }
 
-/// The score of these results, and a remark where the baseline cannot be compared with.
-pub fn scored(lab: &Lab, results: &[u8]) -> Result<(Score, Option<String>), String> {
+/// The score of these results, and a remark if they cannot be compared with the baseline.
+pub fn score(lab: &Lab, results: &[u8]) -> Result<(Score, Option<String>), String> {
     let config = &lab.config().score;
     let value = picked(results, config)?;
     let Some(name) = &lab.config().baseline_csv else {

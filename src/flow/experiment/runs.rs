@@ -1,4 +1,4 @@
-//! The runs that are kept: their summaries, whether a process is at work on them, and their removal.
+//! Recorded runs: their summaries, whether a process works on them, and their removal.
 
 use std::fs::{File, TryLockError};
 
@@ -10,22 +10,22 @@ use crate::store::files::paths_in;
 
 const LARGEST_SUMMARY: u64 = 4 * 1024 * 1024;
 
-/// A run as it lies on the disk.
+/// A run on disk.
 #[derive(Debug, Clone, Serialize)]
 pub struct Kept {
     #[serde(flatten)]
     pub summary: Summary,
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub dir: PathBuf,
-    /// A process works on it now.
+    /// Whether a process works on it now.
     pub running: bool,
-    /// Its worktree is still there.
+    /// Whether its worktree exists.
     #[serde(serialize_with = "crate::text::serialize_path", skip_serializing_if = "Option::is_none")]
     pub worktree: Option<PathBuf>,
 }
 
 impl Kept {
-    /// Whether it tried this text.
+    /// Whether it tried an idea with this text.
     pub fn idea_is(&self, text: &str) -> bool {
         read_whole(&self.dir.join(artifacts::IDEA), LARGEST_SUMMARY)
             .is_ok_and(|(bytes, _)| bytes == text.as_bytes())
@@ -41,7 +41,7 @@ impl Kept {
         names
     }
 
-    /// Where Codex's own log is, if the coder was Codex through MCP.
+    /// The path of Codex's own log, if the coder was Codex through MCP.
     pub fn rollout_path(&self) -> Option<String> {
         let (bytes, _) = read_whole(&self.dir.join(artifacts::CODEX_TRANSCRIPT), 64 * 1024 * 1024).ok()?;
         let lines = bytes.split(|byte| *byte == b'\n');
@@ -50,7 +50,7 @@ impl Kept {
     }
 }
 
-/// The lock of a run's directory; the kernel gives it back whatever becomes of the process.
+/// Acquires the lock of a run's directory; the kernel releases it when the process ends.
 pub fn lock(dir: &Path) -> Result<File> {
     let file = File::open(dir).map_err(|error| Failure::io("open", dir, &error))?;
     file.try_lock().map_err(|error| {
@@ -63,12 +63,12 @@ pub fn lock(dir: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Whether a process works on it. Two that ask at the same time do not take each other for one.
+/// Whether a process works on it. Two processes that check at the same time do not mistake each other for it.
 fn is_locked(dir: &Path) -> bool {
     File::open(dir).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Every run that is kept, in the order of their starts. One without a final summary that no process works on was interrupted.
+/// Every recorded run, by start time. A run without a final summary and without a process was interrupted.
 pub fn all(lab: &Lab) -> Result<Vec<Kept>> {
     let mut found = Vec::new();
     for dir in paths_in(&lab.runs) {
@@ -103,17 +103,17 @@ pub fn find(lab: &Lab, name: &str) -> Result<Kept> {
     found.cloned().ok_or_else(|| {
         let known: Vec<&str> = all.iter().rev().map(|kept| kept.summary.run_id.as_str()).take(8).collect();
         let hint = match known.is_empty() {
-            true => "`liza experiment run IDEAS` starts some".to_owned(),
+            true => "`liza experiment run IDEAS` starts runs".to_owned(),
             false => format!("name one of {}", list_words(known)),
         };
         failure!(Code::Value, "there is no run `{}`", shown_line(name)).hint(hint)
     })
 }
 
-/// What became of the worktrees of runs that are over.
+/// The result of removing worktrees of ended runs.
 #[derive(Debug, Default, Serialize)]
 pub struct Pruned {
-    /// The runs whose worktree is gone.
+    /// Runs whose worktree was removed.
     pub pruned: Vec<String>,
     pub stay: Vec<Staying>,
 }
@@ -125,7 +125,7 @@ pub struct Staying {
     pub why: String,
 }
 
-/// Removes the worktrees of runs that ended at least so long ago, each after its work is kept under a ref. Artifacts stay.
+/// Removes the worktrees of old ended runs, each after its work is kept under a ref. Artifacts stay.
 pub fn prune(lab: &Lab, older_than: Duration, dry_run: bool) -> Result<Pruned> {
     let now = host::now().wall;
     let mut done = Pruned::default();
@@ -161,7 +161,7 @@ fn remove_one(lab: &Lab, kept: &Kept, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is nothing to keep: it was interrupted while it was made, or while it was removed.
+/// Whether the worktree holds no work: its making or its removal was interrupted.
 fn is_over(lab: &Lab, kept: &Kept, path: &Path) -> Result<bool> {
     if checkouts::check_sound(&lab.repo, path).is_ok() {
         return Ok(false);
@@ -170,7 +170,7 @@ fn is_over(lab: &Lab, kept: &Kept, path: &Path) -> Result<bool> {
     Ok(is_kept || paths_in(path).iter().all(|path| path.file_name().is_some_and(|name| name == ".git")))
 }
 
-/// Scratch directories that a run which was killed has left.
+/// Removes scratch directories of killed runs.
 fn remove_scratch(lab: &Lab, run_dir: &Path) {
     let begins = agent::scratch_name(run_dir);
     for dir in paths_in(&lab.runs) {

@@ -1,4 +1,4 @@
-//! All ideas of a call: which are still to be tried, how many at once, and what became of them.
+//! All ideas of a call: selects them, runs several at once, and collects the results.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
@@ -14,7 +14,7 @@ use crate::flow::prelude::*;
 use crate::host::{Program, Streams};
 use crate::store::files::make_private_dir;
 
-/// How often signals and switches are looked for.
+/// How often signals and switches are checked.
 const TICK: Duration = Duration::from_millis(50);
 const LARGEST_LIST: u64 = 64 * 1024;
 const LARGEST_REPO_FILE: u64 = 128 * 1024;
@@ -22,26 +22,26 @@ const MOST_REPO_FILES: usize = 100;
 
 pub struct Options {
     pub ideas: Vec<Idea>,
-    /// Only these; they are tried also if they were before.
+    /// Only these ideas, even if they were tried before.
     pub only: Vec<String>,
-    /// All of them, also those that came to an end before.
+    /// All ideas, even if they were tried before.
     pub again: bool,
     pub parallel: u32,
     pub keep_worktrees: bool,
     pub base_on_working_tree: bool,
-    /// What a parallel process gets from the process that started it.
+    /// Values for a parallel process from its starter.
     pub given: Option<(u32, CommitId)>,
-    /// Where the ideas came from, for the processes that are started.
+    /// The path of the ideas, for parallel processes.
     pub source: PathBuf,
 }
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Debug, Serialize)]
 pub struct Series {
     pub runs: Vec<Summary>,
-    /// Ideas that had come to an end before.
+    /// Ideas that were tried before.
     pub skipped: Vec<String>,
-    /// Ideas that were not begun.
+    /// Ideas that were not started.
     pub left: Vec<String>,
     #[serde(skip)]
     pub switch: Option<SwitchKind>,
@@ -50,13 +50,13 @@ pub struct Series {
 }
 
 impl Series {
-    /// Whether every idea ran to an end, whatever its verdict.
+    /// Whether every idea was tried, whatever its verdict.
     pub fn is_complete(&self) -> bool {
         self.left.is_empty() && self.runs.iter().all(|summary| summary.status.is_judged())
     }
 }
 
-/// Which ideas a call would try, and which had come to an end before.
+/// The ideas that a call would try, and those that were tried before.
 pub fn choose(lab: &Lab, options: &Options) -> Result<(Vec<Idea>, Vec<String>)> {
     if let Some(unknown) = options.only.iter().find(|id| !options.ideas.iter().any(|idea| idea.id == **id)) {
         let known: Vec<&str> = options.ideas.iter().map(|idea| idea.id.as_str()).take(20).collect();
@@ -86,7 +86,7 @@ pub fn choose(lab: &Lab, options: &Options) -> Result<(Vec<Idea>, Vec<String>)> 
     Ok((chosen, skipped))
 }
 
-pub fn run(ctx: &Context, lab: &Lab, options: &Options, tell: &dyn Fn(Progress)) -> Result<Series> {
+pub fn run(ctx: &Context, lab: &Lab, options: &Options, report: &dyn Fn(Progress)) -> Result<Series> {
     agent::check(lab)?;
     let (chosen, skipped) = choose(lab, options)?;
     let mut series =
@@ -111,12 +111,12 @@ pub fn run(ctx: &Context, lab: &Lab, options: &Options, tell: &dyn Fn(Progress))
     let keep = options.keep_worktrees || lab.config().keep_worktrees;
     let mut queue: VecDeque<Idea> = chosen.into();
     if options.parallel > 1 && queue.len() > 1 {
-        series.runs = several(lab, options, &base, keep, &mut queue, tell);
+        series.runs = run_parallel(lab, options, &base, keep, &mut queue, report);
     } else {
         let slot = options.given.as_ref().map_or(1, |(slot, _)| *slot);
         while interruption::signal().is_none() && lab.switch().is_none() {
             let Some(idea) = queue.pop_front() else { break };
-            series.runs.push(one(lab, &idea, slot, keep, &base, &repo_files, tell));
+            series.runs.push(run_one(lab, &idea, slot, keep, &base, &repo_files, report));
         }
     }
     series.left = queue.into_iter().map(|idea| idea.id).collect();
@@ -124,7 +124,7 @@ pub fn run(ctx: &Context, lab: &Lab, options: &Options, tell: &dyn Fn(Progress))
     Ok(series)
 }
 
-/// The last line of a process that was started: the usual answer of a command.
+/// The last line of a parallel process: the usual JSON answer of a command.
 #[derive(Deserialize)]
 struct ChildAnswer {
     #[serde(rename = "liza")]
@@ -146,36 +146,37 @@ struct ChildData {
     runs: Vec<Summary>,
 }
 
-/// What a process that was started says.
-enum Heard {
+/// A message of a parallel process.
+enum SeriesEvent {
     Progress(Progress),
     Ended {
         slot: u32,
         /// The run it reported.
         run_id: Option<String>,
         run: Option<Box<Summary>>,
-        /// What it said went wrong.
+        /// The error that it reported.
         why: Option<String>,
     },
 }
 
-/// Several at once, each in a process of its own: what a command leaves behind is found among the children of the process that
-/// started it, and two at once would end each other's.
-fn several(
+/// Runs several ideas at once, each in its own process: a process ends all its orphaned children after a command, so two runs in one
+/// process would end each other's children.
+fn run_parallel(
     lab: &Lab,
     options: &Options,
     base: &CommitId,
     keep: bool,
     queue: &mut VecDeque<Idea>,
-    tell: &dyn Fn(Progress),
+    report_progress: &dyn Fn(Progress),
 ) -> Vec<Summary> {
     let (sender, receiver) = mpsc::channel();
     let mut working: BTreeMap<u32, (Idea, host::Child)> = BTreeMap::new();
     let mut ended = Vec::new();
     let mut forwarded = false;
     let mut left = VecDeque::new();
-    let report =
-        |idea: &Idea, what: String| tell(Progress { run_id: String::new(), idea: idea.id.clone(), what });
+    let report = |idea: &Idea, what: String| {
+        report_progress(Progress { run_id: String::new(), idea: idea.id.clone(), what })
+    };
     loop {
         let stopped = interruption::signal().is_some();
         if stopped && !forwarded {
@@ -198,8 +199,8 @@ fn several(
             return ended;
         }
         match receiver.recv_timeout(TICK) {
-            Ok(Heard::Progress(progress)) => tell(progress),
-            Ok(Heard::Ended { slot, run_id, run, why }) => {
+            Ok(SeriesEvent::Progress(progress)) => report_progress(progress),
+            Ok(SeriesEvent::Ended { slot, run_id, run, why }) => {
                 let Some((idea, mut child)) = working.remove(&slot) else { continue };
                 let _ = child.wait();
                 // A process that died has left its run without a final summary.
@@ -212,7 +213,7 @@ fn several(
                     None => {
                         report(
                             &idea,
-                            why.unwrap_or_else(|| "its process ended before the run began".to_owned()),
+                            why.unwrap_or_else(|| "its process ended before the run started".to_owned()),
                         );
                         left.push_back(idea);
                     }
@@ -223,14 +224,14 @@ fn several(
     }
 }
 
-/// Starts this program for one idea, and listens to it.
+/// Starts this program for one idea, and reads its output.
 fn start(
     options: &Options,
     idea: &Idea,
     slot: u32,
     base: &CommitId,
     keep: bool,
-    sender: &mpsc::Sender<Heard>,
+    sender: &mpsc::Sender<SeriesEvent>,
 ) -> Result<host::Child> {
     let program =
         Program::held(host::this_program()).args(["--json", "experiment", "run"]).arg(&options.source);
@@ -250,10 +251,10 @@ fn start(
                 why = answer.error.map(|error| error.message);
             } else if let Ok(progress) = serde_json::from_value::<Progress>(value) {
                 run_id = Some(progress.run_id.clone());
-                let _ = sender.send(Heard::Progress(progress));
+                let _ = sender.send(SeriesEvent::Progress(progress));
             }
         }
-        let _ = sender.send(Heard::Ended { slot, run_id, run, why });
+        let _ = sender.send(SeriesEvent::Ended { slot, run_id, run, why });
     });
     match listening {
         Ok(_) => Ok(child),
@@ -265,14 +266,14 @@ fn start(
 }
 
 /// Tries one idea. A failure before its directory exists is reported as the end of the idea.
-fn one(
+fn run_one(
     lab: &Lab,
     idea: &Idea,
     slot: u32,
     keep_worktree: bool,
     base: &CommitId,
     repo_files: &[RepoFile],
-    tell: &dyn Fn(Progress),
+    report: &dyn Fn(Progress),
 ) -> Summary {
     let (now, started_nanos) = host::now_exactly();
     let started = now.wall;
@@ -314,12 +315,22 @@ fn one(
         }
     };
     let worktree = lab.worktrees.join(&summary.run_id);
-    let run =
-        Run { lab, idea, slot, keep_worktree, base: base.clone(), dir, worktree, repo_files, tell, summary };
+    let run = Run {
+        lab,
+        idea,
+        slot,
+        keep_worktree,
+        base: base.clone(),
+        dir,
+        worktree,
+        repo_files,
+        report,
+        summary,
+    };
     let summary = run.carry_out();
     let (run_id, idea) = (summary.run_id.clone(), summary.idea.clone());
     let why = summary.error.as_ref().map_or(String::new(), |why| format!(": {}", shown_line(why)));
-    tell(Progress { run_id, idea, what: format!("{}{why}", summary.status) });
+    report(Progress { run_id, idea, what: format!("{}{why}", summary.status) });
     summary
 }
 
@@ -330,7 +341,7 @@ fn run_id(now: Wall, idea: &str) -> String {
     format!("{stamp}-{idea}-{}", random.get(..4).unwrap_or("0000"))
 }
 
-/// What the planner is shown of the repository: the files that a list names, by path or pattern.
+/// The repository files for the planner's prompt: a list names them by path or pattern.
 fn repo_files(lab: &Lab) -> Result<Vec<RepoFile>> {
     let Some(name) = &lab.config().planner_repo_files else { return Ok(Vec::new()) };
     let path = lab.root().join(name);

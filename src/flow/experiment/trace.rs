@@ -7,7 +7,7 @@ use crate::experiment::{Step, artifacts};
 use crate::flow::prelude::*;
 use crate::provider::Usage;
 
-/// Adds a line to a file of lines, without secrets; a trace that cannot be written ends no run.
+/// Adds a line to a trace, without secrets; a failure does not end the run.
 pub fn append(lab: &Lab, path: &Path, entry: &impl Serialize) {
     let value = lab.redacted_json(serde_json::to_value(entry).unwrap_or_default());
     let opened = crate::store::lock::open_no_follow(path, fs::OpenOptions::new().append(true).create(true));

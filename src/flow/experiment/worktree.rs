@@ -1,4 +1,4 @@
-//! The worktree of a run: made from the base, looked at as a whole, and removed once its work is kept under a ref.
+//! The worktree of a run: makes it from the base, snapshots it, and removes it once its work is kept under a ref.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -11,8 +11,8 @@ use crate::host::anchored_path::AnchoredPath;
 
 pub use crate::flow::ownership::EXPERIMENT_REFS as REFS;
 
-/// Holds off others who make or remove worktrees: the board's own lock, or that of all experiments where there is no board.
-fn locked<T>(lab: &Lab, act: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Acquires the lock for making and removing worktrees: the board's, or without a board that of all experiments.
+fn with_lock<T>(lab: &Lab, act: impl FnOnce() -> Result<T>) -> Result<T> {
     if lab.has_board {
         let _lock = lab.machine.lock_worktrees()?;
         return act();
@@ -26,7 +26,7 @@ fn worktrees<'a>(lab: &'a Lab, trash: &'a Path) -> Worktrees<'a> {
     Worktrees::new(&lab.repo, &lab.worktrees, trash)
 }
 
-/// The commit that runs start from: HEAD, or everything in the person's checkout as it is now.
+/// The commit that runs start from: HEAD, or a snapshot of the person's checkout.
 pub fn base(lab: &Lab, head: &CommitId, of_working_tree: bool) -> Result<CommitId> {
     if !of_working_tree {
         return Ok(head.clone());
@@ -39,14 +39,16 @@ pub fn base(lab: &Lab, head: &CommitId, of_working_tree: bool) -> Result<CommitI
 
 pub fn make(lab: &Lab, path: &Path, base: &CommitId, run_id: &str) -> Result<()> {
     let trash = lab.runs.join(".trash");
-    locked(lab, || Ok(worktrees(lab, &trash).add_detached(path, base, &format!("experiment {run_id}"))?))?;
+    with_lock(lab, || {
+        Ok(worktrees(lab, &trash).add_detached(path, base, &format!("experiment {run_id}"))?)
+    })?;
     crash::point("experiment.worktree_registered");
     worktrees(lab, &trash)
         .check_out(path, base, || host::progress::narrate("writing the files of a worktree"))?;
     Ok(())
 }
 
-/// Where the change of a run is kept.
+/// The ref of a run's change.
 pub fn ref_of(run_id: &str) -> String {
     format!("{REFS}{run_id}")
 }
@@ -54,24 +56,24 @@ pub fn ref_of(run_id: &str) -> String {
 /// A worktree whose link to git was changed would lead git commands to another checkout, perhaps the person's own.
 fn sound(lab: &Lab, path: &Path) -> Result<()> {
     checkouts::check_sound(&lab.repo, path)
-        .map_err(|fault| failure!(ErrorCode::GitFailed, "the worktree of the run was tampered with: {fault}"))
+        .map_err(|fault| failure!(ErrorCode::GitFailed, "the worktree of the run was manipulated: {fault}"))
 }
 
-fn taken(lab: &Lab, path: &Path, run: &Summary) -> Result<content::Snapshot> {
+fn snapshot_of(lab: &Lab, path: &Path, run: &Summary) -> Result<content::Snapshot> {
     sound(lab, path)?;
     let message = format!("{}\n\nLiza-Experiment: {}\n", run.title, run.run_id);
     Ok(snapshot(&lab.repo, path, &message, &lab.identity.at(host::now().wall.0), &[], &[])?)
 }
 
-/// Everything that is there now as a commit, kept under the run's ref.
+/// Commits the present content and keeps it under the run's ref.
 pub fn keep(lab: &Lab, path: &Path, run: &Summary) -> Result<(CommitId, Option<String>)> {
-    let taken = taken(lab, path, run)?;
+    let taken = snapshot_of(lab, path, run)?;
     refs::pin(&lab.repo, &ref_of(&run.run_id), &taken.commit)?;
     Ok((taken.commit, Some(taken.left_out).filter(|text| !text.is_empty())))
 }
 
-/// Keeps what is there now beside what the reviewer saw, which stays under the run's ref: the rest has `-rest` at the end of its
-/// name. Where nothing was kept before it is the run's ref. Gives the name, if there was anything to keep.
+/// Keeps later content beside the reviewed content: the run's ref keeps the reviewed commit, a ref with `-rest` at the end the later
+/// one. Without a reviewed commit, the run's own ref is used. Returns the ref, if there was anything to keep.
 pub fn keep_rest(lab: &Lab, path: &Path, run: &Summary) -> Result<Option<String>> {
     let content::Snapshot { commit: taken, left_out } = taken(lab, path, run)?;
     if !left_out.is_empty() {
@@ -91,8 +93,7 @@ pub fn keep_rest(lab: &Lab, path: &Path, run: &Summary) -> Result<Option<String>
     Ok(Some(name))
 }
 
-/// The variable whose value stands in a change, if one does. A diff shows binary files in letters of its own, so their content
-/// is looked at too.
+/// The variable whose secret value a change contains, if any. A diff encodes binary files, so their content is checked, too.
 pub fn leaked<'l>(lab: &'l Lab, base: &CommitId, commit: &CommitId, diff: &[u8]) -> Result<Option<&'l str>> {
     if lab.secrets.is_empty() {
         return Ok(None);
@@ -111,7 +112,7 @@ pub fn leaked<'l>(lab: &'l Lab, base: &CommitId, commit: &CommitId, diff: &[u8])
     Ok(None)
 }
 
-/// What a commit changes, as one patch that gives its tree when it is applied to the base.
+/// The change of a commit as one patch; applied to the base, it gives the commit's tree.
 pub fn diff(lab: &Lab, base: &CommitId, commit: &CommitId) -> Result<Vec<u8>> {
     let git = Git::reading(lab.root(), "diff-tree").args([
         "-p",
@@ -125,13 +126,13 @@ pub fn diff(lab: &Lab, base: &CommitId, commit: &CommitId) -> Result<Vec<u8>> {
     Ok(git.args([base.as_str(), commit.as_str()]).run()?)
 }
 
-/// Every file of a worktree with what the kernel knows of it: a write changes the file's change time, which no program can set.
+/// Every file of a worktree with its metadata: a write updates the change time, which no program can set.
 pub type Listing = BTreeMap<PathBuf, (u64, u64, i64, i64)>;
 
-/// More files are not listed.
+/// The most files of a listing.
 const MOST_LISTED: usize = 100_000;
 
-/// The files there are now, directories included; nothing where they are too many or cannot be read.
+/// The present files and directories; none if there are too many or they cannot be read.
 pub fn listing(path: &Path) -> Option<Listing> {
     let mut found = Listing::new();
     let mut open = vec![path.to_owned()];
@@ -151,7 +152,7 @@ pub fn listing(path: &Path) -> Option<Listing> {
     Some(found)
 }
 
-/// Puts the files back to what this commit has, if an agent that was only to look has changed them. True if that was so.
+/// Restores the files of this commit if a read-only agent has changed them. Returns whether it has.
 pub fn put_back(lab: &Lab, path: &Path, commit: &CommitId, tree: &CommitId) -> Result<bool> {
     sound(lab, path)?;
     if content::fingerprint(path, &[])?.tree == *tree {
@@ -166,9 +167,9 @@ pub fn put_back(lab: &Lab, path: &Path, commit: &CommitId, tree: &CommitId) -> R
     Ok(true)
 }
 
-/// Lets the person's own git remove it.
+/// Unlocks the worktree, so that the person's git can remove it.
 pub fn unlock(lab: &Lab, path: &Path) -> Result<()> {
-    locked(lab, || {
+    with_lock(lab, || {
         let locked = checkouts::recorded_at(&lab.repo, path)?.iter().any(|record| record.locked.is_some());
         if locked {
             Git::acting(lab.root(), "worktree").arg("unlock").end_of_options().arg(path).run()?;
@@ -179,7 +180,7 @@ pub fn unlock(lab: &Lab, path: &Path) -> Result<()> {
 
 /// Deletes a worktree whose work is kept, with git's record of it.
 pub fn remove(lab: &Lab, path: &Path) -> Result<()> {
-    locked(lab, || {
+    with_lock(lab, || {
         let records = checkouts::recorded_at(&lab.repo, path)?;
         let delete =
             |base: &Path, path: &Path| match AnchoredPath::at(base, path).and_then(|path| path.delete()) {

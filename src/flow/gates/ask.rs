@@ -2,7 +2,7 @@
 
 use super::attention::Attention;
 use super::environment::{Handed, Source, handed_over};
-use super::place::{Disturbed, Place};
+use super::gate_worktree::{Disturbed, GateWorktree};
 use super::{Question, reuse};
 use crate::board::gates::Counted;
 use crate::flow::capture::{Captured, write_log};
@@ -31,7 +31,7 @@ pub struct Shared<'a> {
     source: Source,
     secrets: Vec<Secret>,
     /// Acquired by the first gate that has to run.
-    place: Option<Place<'a>>,
+    worktree: Option<GateWorktree<'a>>,
 }
 
 /// One gate, and the circumstances it runs in.
@@ -68,20 +68,20 @@ impl<'a> Shared<'a> {
         let own: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         let all = source.variables.iter().chain(&own).map(|(name, value)| (name, value));
         let secrets = secrets(all, token);
-        Self { ctx, question, tree, board, keep, source, secrets, place: None }
+        Self { ctx, question, tree, board, keep, source, secrets, worktree: None }
     }
 
     /// Whether gates can run in this process, or why not.
     pub fn can_run_here(&mut self) -> Result<()> {
-        self.place().map(|_| ())
+        self.worktree().map(|_| ())
     }
 
-    fn place(&mut self) -> Result<&mut Place<'a>> {
-        if self.place.is_none() {
-            self.place = Some(Place::take(self.ctx, self.question.commit, self.keep)?);
+    fn worktree(&mut self) -> Result<&mut GateWorktree<'a>> {
+        if self.worktree.is_none() {
+            self.worktree = Some(GateWorktree::take(self.ctx, self.question.commit, self.keep)?);
         }
         let none = || Failure::new(ErrorCode::BugGates, "there is no worktree for the gates");
-        self.place.as_mut().ok_or_else(none)
+        self.worktree.as_mut().ok_or_else(none)
     }
 }
 
@@ -103,7 +103,7 @@ impl<'g> Asking<'g> {
     }
 }
 
-/// What the commit adds or changes since it left integration; for a commit of integration itself, since its
+/// The lines that the commit adds or changes since its merge base with integration; for a commit of integration, since its
 /// predecessor.
 fn changed_lines(shared: &Shared<'_>) -> Result<(CommitId, ChangedLines)> {
     let (query, commit) = (shared.ctx.query()?, shared.question.commit);
@@ -130,7 +130,7 @@ fn changed_lines(shared: &Shared<'_>) -> Result<(CommitId, ChangedLines)> {
     Ok((base, lines))
 }
 
-/// With the round of its task, or named after its tree.
+/// The path of its log: in the round of its task, or named after its tree.
 fn log_of(shared: &Shared<'_>, gate: &Gate) -> Result<PathBuf> {
     let machine = &shared.ctx.machine;
     let named = shared.question.task.and_then(|task| Some((task, shared.board.task(task)?)));
@@ -180,7 +180,7 @@ pub fn ask(shared: &mut Shared<'_>, asking: &Asking<'_>, attention: &Attention<'
     let gate = asking.gate;
     let timeout = Duration::from_secs(gate.timeout.unwrap_or(Gate::DEFAULT_TIMEOUT));
     let root = shared.ctx.root().to_owned();
-    let mut heard: Vec<Captured> = Vec::new();
+    let mut outputs: Vec<Captured> = Vec::new();
     let (mut tries, mut transient, mut fails, mut duration) = (0, 0, 0, Duration::ZERO);
     let mut outcome = loop {
         let path = match prepare(shared, asking) {
@@ -206,31 +206,31 @@ pub fn ask(shared: &mut Shared<'_>, asking: &Asking<'_>, attention: &Attention<'
         tries += 1;
         duration += done.duration;
         let again = matches!(done.ended, Ended::Killed(_)) || matches!(done.ended, Ended::Exited(129..));
-        let said = heard_of(shared, asking, &done, timeout)?;
-        heard.push(done.output);
-        if heard.len() > TRIES_IN_LOG {
-            heard.remove(1);
+        let outcome = read_outcome(shared, asking, &done, timeout)?;
+        outputs.push(done.output);
+        if outputs.len() > TRIES_IN_LOG {
+            outputs.remove(1);
         }
-        // It gave no result about the tree, or not yet.
+        // No result about the tree, or not yet.
         if again && transient < RETRIES {
             transient += 1;
             pause(attention)?;
             continue;
         }
-        if said.status == GateStatus::Fail && fails < gate.flaky_retries {
+        if outcome.status == GateStatus::Fail && fails < gate.flaky_retries {
             fails += 1;
             continue;
         }
-        break said;
+        break outcome;
     };
     outcome.tries = tries.max(1);
     outcome.flaky = fails > 0 && outcome.status == GateStatus::Pass;
     outcome.duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    if heard.is_empty() {
+    if outputs.is_empty() {
         return Ok(outcome);
     }
-    let heard: Vec<&Captured> = heard.iter().collect();
-    match write_log(&asking.log, &command_line(&gate.command), &heard) {
+    let outputs: Vec<&Captured> = outputs.iter().collect();
+    match write_log(&asking.log, &command_line(&gate.command), &outputs) {
         Ok(()) => {
             let log = asking.log.strip_prefix(&root).unwrap_or(&asking.log);
             outcome.log = Some(log.display().to_string());
@@ -257,9 +257,9 @@ fn pause(attention: &Attention<'_>) -> Result<()> {
 /// The directory to run it in, or why it cannot run.
 fn prepare(shared: &mut Shared<'_>, asking: &Asking<'_>) -> Result<PathBuf, String> {
     let in_words = |failure: Failure| one_line(&failure.message);
-    let place = shared.place().map_err(in_words)?;
-    let path = place.ready().map_err(in_words)?.to_owned();
-    if let Some(report) = asking.gate.report.as_ref().filter(|report| place.is_tracked(report)) {
+    let worktree = shared.worktree().map_err(in_words)?;
+    let path = worktree.ready().map_err(in_words)?.to_owned();
+    if let Some(report) = asking.gate.report.as_ref().filter(|report| worktree.is_tracked(report)) {
         return Err(format!(
             "its report `{report}` is a file that git tracks, so its content proves nothing about this run"
         ));
@@ -302,7 +302,7 @@ fn not_run(gate: &Gate, why: String) -> GateOutcome {
 }
 
 /// The result of one run.
-fn heard_of(
+fn read_outcome(
     shared: &mut Shared<'_>,
     asking: &Asking<'_>,
     done: &Done,
@@ -321,12 +321,12 @@ fn heard_of(
         Ended::NotStarted(why) | Ended::Lost(why) => Some(why.clone()),
     };
     // The report is read before the tree is restored.
-    let path = shared.place()?.path.clone();
+    let path = shared.worktree()?.path.clone();
     let report = match &gate.report {
         Some(report) => read_report(&path, report, &shared.secrets),
         None => Ok(None),
     };
-    let disturbed = shared.place()?.disturbed()?;
+    let disturbed = shared.worktree()?.disturbed()?;
     if let Some(disturbed) = disturbed {
         return Ok(not_run(gate, disturbance(&disturbed)));
     }
@@ -352,8 +352,8 @@ fn heard_of(
         AdapterKind::Diag => Some(Counted::Findings),
         _ => None,
     };
-    let said = GateOutcome::new(&gate.name, status);
-    Ok(GateOutcome { total, passed, hash, reason, failing, untested, counted, ..said })
+    let outcome = GateOutcome::new(&gate.name, status);
+    Ok(GateOutcome { total, passed, hash, reason, failing, untested, counted, ..outcome })
 }
 
 fn read_report(tree: &Path, report: &str, secrets: &[Secret]) -> Result<Option<Vec<u8>>, String> {
@@ -372,18 +372,18 @@ fn read_report(tree: &Path, report: &str, secrets: &[Secret]) -> Result<Option<V
 fn disturbance(disturbed: &Disturbed) -> String {
     let named = |all: &[String]| list_words(all.iter().take(NAMED).map(|one| shown_line(one).into_owned()));
     match disturbed {
-        Disturbed::Gone => "it removed the directory it ran in, or made it unusable".to_owned(),
+        Disturbed::Gone => "the gate removed its working directory, or made it unusable".to_owned(),
         Disturbed::Settings(names) => format!(
-            "it changed settings of the repository: {}; look at them before git is used here again",
+            "the gate changed settings of the repository: {}; check them before you use git here again",
             named(names)
         ),
-        Disturbed::HeadMoved(to) => format!("it moved the tree under test to {}", to.short()),
+        Disturbed::HeadMoved(to) => format!("the gate moved the tree under test to {}", to.short()),
         Disturbed::Changed(files) => {
             let more = match files.len().saturating_sub(NAMED) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            format!("it changed files of the tree under test: {}{more}", named(files))
+            format!("the gate changed files of the tree under test: {}{more}", named(files))
         }
     }
 }

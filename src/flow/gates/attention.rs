@@ -1,4 +1,4 @@
-//! What ends a gate early: a signal to this process, or the ABORT switch.
+//! Ends a gate early: on a signal to this process, or on the ABORT switch.
 
 use crate::flow::interruption::{self, Interruption};
 use crate::flow::prelude::*;
@@ -25,7 +25,7 @@ impl<'a> Attention<'a> {
             .detail("switch", SwitchKind::Abort.as_str()))
     }
 
-    /// Whether the gate is to end now.
+    /// Whether the gate must end now.
     pub fn is_called(&self) -> bool {
         interruption::signal().is_some() || self.aborted().is_some()
     }

@@ -32,7 +32,7 @@ struct Request {
 #[derive(Serialize, Deserialize)]
 enum Answer {
     #[serde(rename = "record")]
-    Said(Box<GateRecord>),
+    Record(Box<GateRecord>),
     #[serde(rename = "error")]
     Failed(String),
 }
@@ -59,7 +59,7 @@ impl Drop for Files {
 }
 
 /// The result of the runner's gate; none if gates can run here or there is no runner to ask.
-pub fn asked(
+pub fn ask_runner(
     ctx: &Context,
     question: &Question<'_>,
     gate: &Gate,
@@ -79,14 +79,14 @@ pub fn asked(
     let request = Request { task: task.clone(), gate: gate.name.clone() };
     let text = serde_json::to_vec(&request).unwrap_or_default();
     replace_disposable(&files.request, &text)?;
-    ctx.narrate(format!("gate {}: it cannot run here; the runner of {agent} runs it", gate.name));
+    ctx.narrate(format!("gate {} cannot run here; the runner of {agent} runs it", gate.name));
     let begun = Instant::now();
     let tries = gate.flaky_retries + crate::flow::shell::RETRIES + 1;
     let most = Duration::from_secs(gate.timeout.unwrap_or(Gate::DEFAULT_TIMEOUT)) * tries + MARGIN;
     loop {
         attention.check()?;
         if let Ok((bytes, _)) = read_whole(&files.answer, LARGEST as u64) {
-            return said(&bytes, question, gate).map(Some);
+            return outcome_of(&bytes, question, gate).map(Some);
         }
         let waited = begun.elapsed();
         if waited > TAKEN_WITHIN && !files.taken.exists() {
@@ -100,12 +100,12 @@ pub fn asked(
     }
 }
 
-fn said(bytes: &[u8], question: &Question<'_>, gate: &Gate) -> Result<GateOutcome> {
+fn outcome_of(bytes: &[u8], question: &Question<'_>, gate: &Gate) -> Result<GateOutcome> {
     let broken =
         |why: String| failure!(ErrorCode::BusyGates, "the runner could not run gate `{}`: {why}", gate.name);
     let answer = read_foreign(bytes, Limits::of_bytes(LARGEST)).map_err(|error| broken(error.to_string()))?;
     let record: GateRecord = match answer {
-        Answer::Said(record) => *record,
+        Answer::Record(record) => *record,
         Answer::Failed(why) => return Err(broken(why)),
     };
     if &record.commit != question.commit {
@@ -136,15 +136,16 @@ pub fn serve(machine: &Machine, agent: &AgentId, run: impl Fn(&TaskId, &str) -> 
         }
         let (taken, answer) = (path.with_extension("taken"), path.with_extension("answer"));
         let Ok((bytes, _)) = read_whole(&path, LARGEST as u64) else { continue };
-        // From here on it is not taken again.
+        // No other process takes the request after this.
         if fs::rename(&path, &taken).is_err() {
             continue;
         }
-        let said = read_foreign::<Request>(&bytes, Limits::of_bytes(LARGEST))
+        let printed = read_foreign::<Request>(&bytes, Limits::of_bytes(LARGEST))
             .map_err(|error| error.to_string())
             .and_then(|request| run(&request.task, &request.gate));
-        let said = said.and_then(|printed| answered(&printed));
-        let text = serde_json::to_vec(&said.map_or_else(Answer::Failed, Answer::Said)).unwrap_or_default();
+        let outcome = printed.and_then(|printed| parse_record(&printed));
+        let text =
+            serde_json::to_vec(&outcome.map_or_else(Answer::Failed, Answer::Record)).unwrap_or_default();
         let _ = replace_disposable(&answer, &text);
     }
 }
@@ -156,7 +157,7 @@ pub fn forget(machine: &Machine, agent: &AgentId) {
     }
 }
 
-fn answered(printed: &[u8]) -> Result<Box<GateRecord>, String> {
+fn parse_record(printed: &[u8]) -> Result<Box<GateRecord>, String> {
     #[derive(Deserialize)]
     struct Printed {
         data: Option<GateRecord>,

@@ -54,7 +54,7 @@ const TOOLCHAINS: [&str; 38] = [
 /// Variables that differ from caller to caller and must not matter are the same for every gate.
 const FIXED: [(&str, &str); 2] = [("TERM", "dumb"), ("SHELL", "/bin/sh")];
 
-/// It names the commit, while a gate judges the tree.
+/// The variable names the commit, but a gate judges the tree.
 const WITHOUT_WEIGHT: &str = "LIZA_GATE_COMMIT";
 
 /// The process whose environment counts.
@@ -142,10 +142,10 @@ fn is_general(name: &str) -> bool {
     is_common(name) || TOOLCHAINS.contains(&name)
 }
 
-/// What one gate gets.
+/// The environment of one gate.
 pub struct Handed {
     pub variables: Vec<(OsString, OsString)>,
-    /// What it would get from the runner but does not get here.
+    /// Variables that it would get from the runner but not here.
     pub withheld: Vec<(OsString, String)>,
 }
 

@@ -1,7 +1,7 @@
 //! Runs the gates on a tree: in a private worktree of exactly that commit, never in a person's or agent's checkout.
 //!
 //! 1. An earlier pass of the same command on the same tree in the same environment is reused (`reuse`).
-//! 2. Otherwise a private worktree is moved to the commit (`place`), and the gate's command runs there without any
+//! 2. Otherwise a private worktree is moved to the commit (`gate_worktree`), and the gate's command runs there without any
 //!    identity (`ask`, and `flow::shell` for the process itself).
 //!    An agent's sandbox may not allow that: then the agent's runner runs the gate (`by_runner`).
 //! 3. All results are written to a file for people and scripts (`record`).
@@ -11,11 +11,11 @@ mod ask;
 mod attention;
 pub mod by_runner;
 pub mod environment;
-mod place;
+mod gate_worktree;
 pub mod record;
 mod reuse;
-mod seen;
 pub mod shown;
+mod tree_snapshot;
 
 use ask::{Asking, Shared};
 use attention::Attention;
@@ -51,19 +51,20 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
     check_names(&config.gates, question.only.unwrap_or_default())?;
     let tree = ctx.query()?.tree_of(question.commit)?;
     let mut report = GateReport::empty(question.moment, question.commit.clone(), tree);
-    let asked: Vec<&Gate> = config
+    let selected: Vec<&Gate> = config
         .gates
         .iter()
         .filter(|gate| question.only.map_or(gate.is_asked(question.moment), |only| only.contains(&gate.name)))
         .collect();
-    let elsewhere = config.gates.iter().filter(|gate| gate.is_required() && !asked.contains(gate));
+    let elsewhere = config.gates.iter().filter(|gate| gate.is_required() && !selected.contains(gate));
     report.later = elsewhere.map(|gate| gate.name.clone()).collect();
-    if asked.is_empty() {
+    if selected.is_empty() {
         return Ok(report);
     }
     // A gate that runs gates would never end.
     ctx.refuse_gate_process()?;
-    report.required = asked.iter().filter(|gate| gate.is_required()).map(|gate| gate.name.clone()).collect();
+    report.required =
+        selected.iter().filter(|gate| gate.is_required()).map(|gate| gate.name.clone()).collect();
     let snapshot = match question.task {
         Some(task) => ctx.read(&Needs::task(task))?,
         None => ctx.read(&Needs::Nothing)?,
@@ -78,18 +79,18 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
     let binds = question.moment != Moment::ByHand || question.task.is_some();
     let attention = Attention::new(ctx, question.task);
     let mut shared = Shared::new(ctx, question, &report.tree, &snapshot.board, &config.gating.keep);
-    for gate in asked {
+    for gate in selected {
         attention.check()?;
         let asking = Asking::of(&shared, gate)?;
         let outcome = match reuse::find(ctx, &asking.key, binds).filter(|_| !question.fresh) {
             Some(former) => former,
             None => {
                 ctx.narrate(format!("gate {}: {}", gate.name, command_line(&gate.command)));
-                match by_runner::asked(ctx, question, gate, &mut shared, &snapshot.board, &attention)? {
+                match by_runner::ask_runner(ctx, question, gate, &mut shared, &snapshot.board, &attention)? {
                     // The answer is a file that the agent could have written: a pass counts only if it is on record.
                     Some(outcome) if outcome.status == GateStatus::Pass => {
                         reuse::find(ctx, &asking.key, true).unwrap_or_else(|| GateOutcome {
-                            reason: Some("its pass is not on record".to_owned()),
+                            reason: Some("the board has no record of its pass".to_owned()),
                             ..GateOutcome::new(&gate.name, GateStatus::CouldNotRun)
                         })
                     }
@@ -160,7 +161,7 @@ fn outcome_line(outcome: &GateOutcome) -> String {
         true => ", from an earlier run on the same tree".to_owned(),
         false => format!(" after {}", seconds(outcome.duration_ms)),
     };
-    let flaky = if outcome.flaky { ", only when it was run again (flaky)" } else { "" };
+    let flaky = if outcome.flaky { ", only on a second try (flaky)" } else { "" };
     let why = outcome.reason.as_ref().map_or(String::new(), |why| format!(": {why}"));
     format!("gate {}: {}{counts}{when}{flaky}{why}", outcome.name, outcome.status.as_str())
 }

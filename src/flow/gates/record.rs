@@ -58,11 +58,11 @@ pub fn read(ctx: &Context, task: Option<&TaskId>, tree: &CommitId) -> Option<Gat
 pub fn write(ctx: &Context, task: Option<&TaskId>, report: &GateReport, configured: &[Gate]) -> Result<()> {
     let mut record = GateRecord::of(task, report);
     let former = read(ctx, task, &report.tree).filter(|former| former.tree == report.tree);
-    let said = |gate: &Gate| {
+    let outcome_of = |gate: &Gate| {
         let before = || former.as_ref()?.gates.get(&gate.name);
         record.gates.get(&gate.name).or_else(before).cloned()
     };
-    record.gates = OutcomesByGate(configured.iter().filter_map(said).collect());
+    record.gates = OutcomesByGate(configured.iter().filter_map(outcome_of).collect());
     files::make_private_dirs(&ctx.machine.gates())?;
     let text = serde_json::to_string_pretty(&record).unwrap_or_default() + "\n";
     Ok(files::replace(&path_of(ctx, task, &report.tree), text.as_bytes())?)

@@ -55,7 +55,7 @@ pub fn shown(ctx: &Context, task: &Task) -> Result<Vec<GateShown>> {
     };
     let on_board = body.gates.as_ref().filter(|report| report.tree == tree);
     let on_file = record::read(ctx, Some(&task.id), &tree).filter(|record| record.tree == tree);
-    let said = |gate: &Gate| {
+    let outcome_of = |gate: &Gate| {
         let from_file = || Some(on_file.as_ref()?.gates.get(&gate.name)?.outcome.clone());
         on_board.and_then(|report| report.result(&gate.name).cloned()).or_else(from_file)
     };
@@ -65,7 +65,7 @@ pub fn shown(ctx: &Context, task: &Task) -> Result<Vec<GateShown>> {
             name: gate.name.clone(),
             required: gate.is_required(),
             on: gate.on.clone(),
-            outcome: said(gate),
+            outcome: outcome_of(gate),
         })
         .collect())
 }

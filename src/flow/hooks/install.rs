@@ -3,12 +3,12 @@
 use std::os::unix::fs::MetadataExt;
 
 use super::Hook;
-use super::place::{self, Manager, Place};
+use super::hook_dir::{self, HookDir, Manager};
 use super::script::{self, ALIASES, Facts, KEPT, Then};
 use crate::flow::prelude::*;
 use crate::store::files;
 
-/// What was done about one hook.
+/// The action on one hook.
 #[derive(Debug, Clone, Serialize)]
 pub struct Done {
     pub hook: Hook,
@@ -28,10 +28,11 @@ pub struct Installed {
 pub fn install(ctx: &Context, program: &Path, beside: bool) -> Result<Installed> {
     human(ctx, "install hooks")?;
     let board = ctx.read(&Needs::Nothing)?.board;
-    let place = place::find(ctx)?;
-    let wanted = format!("hooks were asked for on {}; `liza hooks uninstall` removes them\n", ctx.now.wall);
+    let hook_dir = hook_dir::find(ctx)?;
+    let wanted =
+        format!("a person installed hooks on {}; `liza hooks uninstall` removes them\n", ctx.now.wall);
     ctx.machine.want_hooks(&wanted)?;
-    let hooks: Vec<Hook> = match &place.manager {
+    let hooks: Vec<Hook> = match &hook_dir.manager {
         None => Hook::ALL.to_vec(),
         Some(manager) if beside => manager.leaves.clone(),
         Some(_) => Vec::new(),
@@ -39,22 +40,22 @@ pub fn install(ctx: &Context, program: &Path, beside: bool) -> Result<Installed>
     let program = program.to_string_lossy();
     let facts = Facts { program: &program, integration_branch: &board.config().integration_branch };
     if !hooks.is_empty() {
-        fs::create_dir_all(&place.dir).map_err(|error| Failure::io("make", &place.dir, &error))?;
+        fs::create_dir_all(&hook_dir.dir).map_err(|error| Failure::io("make", &hook_dir.dir, &error))?;
     }
-    let done = hooks.into_iter().map(|hook| put(&place, hook, &facts)).collect::<Result<_, _>>()?;
+    let done = hooks.into_iter().map(|hook| put(&hook_dir, hook, &facts)).collect::<Result<_, _>>()?;
     super::super::git_settings::accept_hooks(ctx)?;
-    Ok(Installed { done, manager: place.manager })
+    Ok(Installed { done, manager: hook_dir.manager })
 }
 
 fn human(ctx: &Context, verb: &str) -> Result<()> {
     if ctx.is_human() {
         return Ok(());
     }
-    Err(failure!(Code::HumanOnly, "only a person may {verb}").hint("`liza hooks status` only looks"))
+    Err(failure!(Code::HumanOnly, "only a person may {verb}").hint("`liza hooks status` changes nothing"))
 }
 
-fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done> {
-    let path = place.dir.join(hook.name());
+fn put(hook_dir: &HookDir, hook: Hook, facts: &Facts) -> Result<Done> {
+    let path = hook_dir.dir.join(hook.name());
     let done = |what: &str| Ok(Done { hook, path: path.clone(), what: what.to_owned() });
     let found = match fs::symlink_metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -70,7 +71,7 @@ fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done> {
     if let Some(text) = &text
         && script::has_block(text)
     {
-        let kept = kept(&path);
+        let kept = kept_path(&path);
         let then = if fs::symlink_metadata(&kept).is_ok() { Then::Kept } else { Then::Rest };
         let fresh = script::with_block(text, hook, facts, then);
         return match fresh {
@@ -90,13 +91,13 @@ fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done> {
         write(&path, &with, mode)?;
         return done("added to the existing hook");
     }
-    let kept = kept(&path);
+    let kept = kept_path(&path);
     match fs::symlink_metadata(&kept) {
         // A kill between the two steps below leaves the same file under both names.
         Ok(other) if (other.dev(), other.ino()) == (meta.dev(), meta.ino()) => {}
         Ok(_) => {
-            return Err(failure!(ErrorCode::RefusedHook, "{} stands in the way", kept.display())
-                .hint("look at it and move it away, then install again; nothing was changed"));
+            return Err(failure!(ErrorCode::RefusedHook, "{} blocks the installation", kept.display())
+                .hint("check that file and move it away, then install again; nothing was changed"));
         }
         // First the new file under another name: an existing hook is never missing, not even briefly.
         Err(_) => fs::hard_link(&path, &kept)
@@ -119,7 +120,7 @@ fn alias(path: &Path, meta: &fs::Metadata) -> Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(failed(error)),
         _ => {}
     }
-    let target = Path::new("..").join(kept(Path::new(name)));
+    let target = Path::new("..").join(kept_path(Path::new(name)));
     match std::os::unix::fs::symlink(target, aliases.join(name)) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(failed(error)),
         _ => Ok(()),
@@ -132,7 +133,7 @@ fn text_of(path: &Path, meta: &fs::Metadata) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn kept(path: &Path) -> PathBuf {
+fn kept_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(KEPT);
     PathBuf::from(name)
@@ -157,7 +158,7 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<()> {
 pub fn uninstall(ctx: &Context) -> Result<Vec<Done>> {
     human(ctx, "remove hooks")?;
     let mut dirs = vec![ctx.repo.common_dir.join("hooks")];
-    let looked_at = place::find(ctx)?.dir;
+    let looked_at = hook_dir::find(ctx)?.dir;
     if !dirs.contains(&looked_at) {
         dirs.push(looked_at);
     }
@@ -184,7 +185,7 @@ fn take(path: &Path) -> Result<Option<String>> {
     let Some(text) = text_of(path, &meta).filter(|text| script::has_block(text)) else { return Ok(None) };
     let rest = script::without_block(&text);
     let failed = |error: &std::io::Error| Failure::io("remove the block from", path, error);
-    let kept = kept(path);
+    let kept = kept_path(path);
     let is_kept = fs::symlink_metadata(&kept).is_ok();
     if let (Some(dir), Some(name)) = (path.parent(), path.file_name()) {
         let _ = fs::remove_file(dir.join(ALIASES).join(name));
@@ -200,7 +201,7 @@ fn take(path: &Path) -> Result<Option<String>> {
     write(path, &rest, meta.permissions().mode() & 0o7777)?;
     Ok(Some(if is_kept {
         // A person wrote into liza's file: now there are two hooks, and only their owner can merge them.
-        format!("the block is removed; your earlier hook is in {}, and no longer runs", kept.display())
+        format!("the block is removed; your earlier hook is in {} and no longer runs", kept.display())
     } else {
         "the block is removed".to_owned()
     }))

@@ -10,7 +10,7 @@ use crate::store::WORKTREES;
 
 /// What git passed to the hook, and the caller's identity from its environment.
 #[derive(Debug, Default)]
-pub struct Asked {
+pub struct HookCall {
     pub args: Vec<String>,
     pub stdin: String,
     /// The guarded branch, as written in the hook's own file.
@@ -25,24 +25,24 @@ pub struct Asked {
     pub claim: Option<(TaskId, u64)>,
 }
 
-pub fn judge(ctx: &Context, hook: Hook, asked: &Asked) -> Result<()> {
+pub fn judge(ctx: &Context, hook: Hook, hook_call: &HookCall) -> Result<()> {
     match hook {
-        Hook::PreCommit => pre_commit(ctx, asked),
-        Hook::CommitMsg => commit_msg(ctx, asked),
-        Hook::PrePush => pre_push(ctx, asked),
-        Hook::ReferenceTransaction => reference_transaction(ctx, asked),
+        Hook::PreCommit => pre_commit(ctx, hook_call),
+        Hook::CommitMsg => commit_msg(ctx, hook_call),
+        Hook::PrePush => pre_push(ctx, hook_call),
+        Hook::ReferenceTransaction => reference_transaction(ctx, hook_call),
     }
 }
 
-fn reference_transaction(ctx: &Context, asked: &Asked) -> Result<()> {
-    if asked.args.first().map(String::as_str) != Some("prepared") {
+fn reference_transaction(ctx: &Context, hook_call: &HookCall) -> Result<()> {
+    if hook_call.args.first().map(String::as_str) != Some("prepared") {
         return Ok(());
     }
     let mut deleted = false;
-    moves(ctx, asked, &mut deleted).map_err(|mut failure| {
+    check_branch_moves(ctx, hook_call, &mut deleted).map_err(|mut failure| {
         if let Some(taken) = taken_by_rename(ctx).filter(|_| deleted) {
             failure.message.push_str(&format!(
-                "; git was renaming a branch onto it and has already removed that branch: it was at {taken}, and `git branch NAME {taken}` brings it back"
+                "; git was renaming a branch to it and has already removed that branch: restore it with `git branch NAME {taken}`"
             ));
         }
         failure
@@ -51,27 +51,27 @@ fn reference_transaction(ctx: &Context, asked: &Asked) -> Result<()> {
 
 /// Checks only moves of the guarded branch against the board: git's own housekeeping works while the board cannot be
 /// read.
-fn moves(ctx: &Context, asked: &Asked, deleted: &mut bool) -> Result<()> {
+fn check_branch_moves(ctx: &Context, hook_call: &HookCall, deleted: &mut bool) -> Result<()> {
     let mut board = None;
-    let branch = match &asked.branch {
+    let branch = match &hook_call.branch {
         Some(branch) => branch.clone(),
         None => board.insert(ctx.store.read(&Needs::Nothing)?.board).config().integration_branch.clone(),
     };
     let refname = refs::of_branch(&branch)?;
-    for line in asked.stdin.lines() {
+    for line in hook_call.stdin.lines() {
         let mut words = line.splitn(3, ' ');
         let (Some(old), Some(new), Some(name)) = (words.next(), words.next(), words.next()) else { continue };
         if name != refname {
             continue;
         }
         let (Some(old), Some(new)) = (Wanted::parse(old), Wanted::parse(new)) else {
-            return Err(failure!(ErrorCode::GitHook, "git says `{line}`, which cannot be read")
-                .hint("`liza doctor` says whether this git is too new or too old"));
+            return Err(failure!(ErrorCode::GitHook, "liza cannot parse git's line `{line}`")
+                .hint("`liza doctor` shows whether this git is too new or too old"));
         };
         *deleted = new == Wanted::Zero;
         // Git passes no old value with --force, so the branch is looked up.
         let current = ctx.query()?.head_of_branch(&branch)?;
-        let packed = packed(&ctx.repo.common_dir, &refname);
+        let packed = packed_ref(&ctx.repo.common_dir, &refname);
         let update = BranchUpdate { old, new, current, packed };
         if update.moves_nothing() {
             continue;
@@ -104,7 +104,7 @@ fn taken_by_rename(ctx: &Context) -> Option<CommitId> {
 /// The commit of a branch in the packed refs file, unless a process is changing that file.
 ///
 /// A deletion holds the file's lock while the hook runs; removing the loose file of a packed ref does not.
-fn packed(common_dir: &Path, refname: &str) -> Option<CommitId> {
+fn packed_ref(common_dir: &Path, refname: &str) -> Option<CommitId> {
     const PATIENCE: Duration = Duration::from_millis(500);
     let lock = common_dir.join("packed-refs.lock");
     let start = Instant::now();
@@ -131,8 +131,8 @@ enum Site {
     Sealed(String),
 }
 
-fn site(ctx: &Context, asked: &Asked) -> Result<(Site, PathBuf)> {
-    let found = repo::discover(&asked.cwd)?;
+fn site(ctx: &Context, hook_call: &HookCall) -> Result<(Site, PathBuf)> {
+    let found = repo::discover(&hook_call.cwd)?;
     let Some(linked) = found.linked else { return Ok((Site::Elsewhere, found.repo.root)) };
     let top = linked.path;
     let Ok(relative) = top.strip_prefix(ctx.root()) else { return Ok((Site::Elsewhere, top)) };
@@ -150,14 +150,14 @@ fn site(ctx: &Context, asked: &Asked) -> Result<(Site, PathBuf)> {
     Ok((site, top))
 }
 
-fn sealed(worktree: &str) -> Failure {
-    failure!(Code::Sealed, "`{worktree}` only shows a commit; nothing is committed there")
-        .hint("report what you found with `liza review reject …`; changes belong to the task's own worktree")
+fn sealed_refusal(worktree: &str) -> Failure {
+    failure!(Code::Sealed, "`{worktree}` only shows a commit; do not commit there")
+        .hint("report findings with `liza review reject …`; changes belong in the task's own worktree")
 }
 
-fn pre_commit(ctx: &Context, asked: &Asked) -> Result<()> {
-    let (site, top) = site(ctx, asked)?;
-    let files = staged(&top, asked)?;
+fn pre_commit(ctx: &Context, hook_call: &HookCall) -> Result<()> {
+    let (site, top) = site(ctx, hook_call)?;
+    let files = staged_paths(&top, hook_call)?;
     let private: Vec<&str> = files.iter().map(String::as_str).filter(|path| is_private(path)).collect();
     if !private.is_empty() {
         return Err(failure!(Code::Scope, "liza's own files are staged: {}", private.join(", "))
@@ -165,14 +165,14 @@ fn pre_commit(ctx: &Context, asked: &Asked) -> Result<()> {
             .detail("paths", private.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>()));
     }
     let (task, worktree) = match site {
-        Site::Sealed(worktree) => return Err(sealed(&worktree)),
+        Site::Sealed(worktree) => return Err(sealed_refusal(&worktree)),
         Site::Task { task, worktree } => (task, worktree),
         Site::Elsewhere => {
             if let Err(failure) = valid_board(ctx)
                 && failure.code != ErrorCode::UsageNoBoard
             {
                 // An agent may not commit here, and a broken board does not change that.
-                let is_agent = asked.agent.is_some()
+                let is_agent = hook_call.agent.is_some()
                     || ctx.store.read(&Needs::Nothing).is_ok_and(|snapshot| {
                         snapshot.board.identify(&ctx.credentials).is_ok_and(|actor| !actor.is_human())
                     });
@@ -180,7 +180,7 @@ fn pre_commit(ctx: &Context, asked: &Asked) -> Result<()> {
                     return Err(failure);
                 }
                 ctx.narrate(format!(
-                    "the board needs care: {failure} (`liza doctor` says what to do)\nthis commit is allowed all the same: it is yours, outside liza's worktrees, and a broken board must not keep you from saving your work"
+                    "the board is broken: {failure} (`liza doctor` shows the remedy)\nliza allows this commit anyway: it is yours, outside liza's worktrees"
                 ));
             }
             return Ok(());
@@ -188,14 +188,14 @@ fn pre_commit(ctx: &Context, asked: &Asked) -> Result<()> {
     };
     let board = valid_board(ctx)?;
     let world = World::default();
-    let call = Call::new(who(ctx, &board, asked, &task)?, &ctx.now, &world);
-    let epoch = epoch_of(asked, &task);
-    // In a merge only what git would not have produced by itself is the caller's own change.
+    let call = Call::new(who(ctx, &board, hook_call, &task)?, &ctx.now, &world);
+    let epoch = epoch_of(hook_call, &task);
+    // In a merge, only differences from git's own merge result are the caller's changes.
     let mut touched = Vec::new();
     if let Some(other) = content::merge_head(&top)? {
         let (MergeTree::Clean(merged) | MergeTree::Conflict { tree: merged, .. }) =
             merge_tree(&ctx.repo, &content::head(&top)?, &other)?;
-        let files = staged_against(&top, asked, merged.as_str())?;
+        let files = staged_against(&top, hook_call, merged.as_str())?;
         touched.push(Touched { agent: call.by.id(), files });
     }
     Ok(WorktreeCommit { task, epoch, worktree }.check(&board, &call, &files, &touched)?)
@@ -204,36 +204,34 @@ fn pre_commit(ctx: &Context, asked: &Asked) -> Result<()> {
 fn valid_board(ctx: &Context) -> Result<Board> {
     let snapshot = ctx.store.read(&Needs::Everything)?;
     if let Some(warning) = snapshot.warning {
-        return Err(
-            Failure::new(ErrorCode::BoardInvalid, warning).hint("`liza doctor` says what can be done")
-        );
+        return Err(Failure::new(ErrorCode::BoardInvalid, warning).hint("`liza doctor` shows the remedy"));
     }
     let found = violations(&snapshot.board);
     match found.first() {
         None => Ok(snapshot.board),
         Some(first) => Err(failure!(ErrorCode::BoardViolations, "the board is not valid: {first}")
-            .hint("`liza doctor` says what can be done; a person repairs the board before work goes on")),
+            .hint("`liza doctor` shows the remedy; a person fixes the board before work goes on")),
     }
 }
 
 /// The paths to be committed, compared with the other side in a merge.
-fn staged(top: &Path, asked: &Asked) -> Result<Vec<String>> {
+fn staged_paths(top: &Path, hook_call: &HookCall) -> Result<Vec<String>> {
     let against = match content::merge_head(top)? {
         Some(other) => other.as_str().to_owned(),
         None if content::head(top).is_ok() => "HEAD".to_owned(),
         // The first commit of a branch: everything is new.
         None => Git::reading(top, "hash-object").args(["-t", "tree", "--stdin"]).stdin("").run_line()?,
     };
-    staged_against(top, asked, &against)
+    staged_against(top, hook_call, &against)
 }
 
-fn staged_against(top: &Path, asked: &Asked, against: &str) -> Result<Vec<String>> {
+fn staged_against(top: &Path, hook_call: &HookCall, against: &str) -> Result<Vec<String>> {
     let mut git = Git::reading(top, "diff-index")
         .args(["--cached", "--name-only", "--no-renames", "--ignore-submodules=none", "-z"])
         .end_of_options()
         .arg(against)
         .arg("--");
-    if let Some(index) = &asked.index {
+    if let Some(index) = &hook_call.index {
         git = git.env("GIT_INDEX_FILE", index);
     }
     let bytes = git.run()?;
@@ -244,7 +242,7 @@ fn staged_against(top: &Path, asked: &Asked, against: &str) -> Result<Vec<String
 /// Identifies the committer. A caller without a name counts as the holder, and a name without a token is accepted:
 /// tools clear the environment of what they run, and git's children never get the token from liza. A hook warns early
 /// and is not the final check; but another name, or an invalid token, is refused.
-fn who(ctx: &Context, board: &Board, asked: &Asked, task: &TaskId) -> Result<Actor> {
+fn who(ctx: &Context, board: &Board, hook_call: &HookCall, task: &TaskId) -> Result<Actor> {
     // A descendant of a runner is its agent, with or without a name. Git starts every hook, and below git no agent
     // may change the board; this changes nothing.
     if let Credentials::Descendant { of, .. } = &ctx.credentials
@@ -260,7 +258,7 @@ fn who(ctx: &Context, board: &Board, asked: &Asked, task: &TaskId) -> Result<Act
         id: id.clone(),
         incarnation: board.agent(id).map_or(0, |agent| agent.incarnation),
     };
-    match (&asked.agent, &asked.token_hash) {
+    match (&hook_call.agent, &hook_call.token_hash) {
         (None, _) => Ok(match board.task(task).and_then(|task| task.lease.as_ref()) {
             Some(lease) if !lease.agent.is_human() => {
                 Actor::Agent { id: lease.agent.clone(), incarnation: lease.incarnation }
@@ -274,17 +272,17 @@ fn who(ctx: &Context, board: &Board, asked: &Asked, task: &TaskId) -> Result<Act
     }
 }
 
-fn epoch_of(asked: &Asked, task: &TaskId) -> Option<u64> {
-    asked.claim.as_ref().filter(|(claimed, _)| claimed == task).map(|(_, epoch)| *epoch)
+fn epoch_of(hook_call: &HookCall, task: &TaskId) -> Option<u64> {
+    hook_call.claim.as_ref().filter(|(claimed, _)| claimed == task).map(|(_, epoch)| *epoch)
 }
 
 /// Trailers that only liza writes; verify and people rely on them.
 const OWN_TRAILERS: [&str; 3] = ["liza-task:", "liza-gates:", "liza-advance:"];
 
 /// Runs for merges too, for which git runs no pre-commit hook.
-fn commit_msg(ctx: &Context, asked: &Asked) -> Result<()> {
-    if let Some(file) = asked.args.first() {
-        let path = asked.cwd.join(file);
+fn commit_msg(ctx: &Context, hook_call: &HookCall) -> Result<()> {
+    if let Some(file) = hook_call.args.first() {
+        let path = hook_call.cwd.join(file);
         let message = fs::read(&path).map_err(|error| Failure::io("read", &path, &error))?;
         let message = String::from_utf8_lossy(&message).to_lowercase();
         if let Some(trailer) =
@@ -292,26 +290,26 @@ fn commit_msg(ctx: &Context, asked: &Asked) -> Result<()> {
         {
             return Err(failure!(
                 ErrorCode::RefusedTrailer,
-                "the message has a line `{trailer} …`, which only liza's own merges carry"
+                "the message has a line `{trailer} …`, which only liza's own merges may have"
             )
             .hint("remove that line from the message"));
         }
     }
-    let (task, worktree) = match site(ctx, asked)?.0 {
+    let (task, worktree) = match site(ctx, hook_call)?.0 {
         Site::Elsewhere => return Ok(()),
-        Site::Sealed(worktree) => return Err(sealed(&worktree)),
+        Site::Sealed(worktree) => return Err(sealed_refusal(&worktree)),
         Site::Task { task, worktree } => (task, worktree),
     };
     let board = ctx.store.read(&Needs::task(&task))?.board;
     let world = World::default();
-    let call = Call::new(who(ctx, &board, asked, &task)?, &ctx.now, &world);
-    let epoch = epoch_of(asked, &task);
+    let call = Call::new(who(ctx, &board, hook_call, &task)?, &ctx.now, &world);
+    let epoch = epoch_of(hook_call, &task);
     WorktreeCommit { task, epoch, worktree }.check_place(&board, &call)?;
     Ok(())
 }
 
 /// Lines `<local ref> <local id> <remote ref> <remote id>`.
-fn pre_push(ctx: &Context, asked: &Asked) -> Result<()> {
+fn pre_push(ctx: &Context, hook_call: &HookCall) -> Result<()> {
     if ctx.project_config()?.hooks.push_task_branches {
         return Ok(());
     }
@@ -321,7 +319,7 @@ fn pre_push(ctx: &Context, asked: &Asked) -> Result<()> {
         Err(error) => return Err(error.into()),
     };
     let unreviewed = |name: &str| name.starts_with("refs/heads/task/") || name.starts_with("refs/liza/");
-    for line in asked.stdin.lines() {
+    for line in hook_call.stdin.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let [local, id, remote, _] = words.as_slice() else { continue };
         let Ok(commit) = CommitId::new(id) else { continue };

@@ -1,12 +1,12 @@
 //! Git hooks: an early warning about what submit and merge would refuse anyway, and the guard of the integration
 //! branch against moves by hand.
 //!
-//! `script` is the text of the hook files, `place` finds their owner, `install` installs and removes it, `status`
+//! `script` is the text of the hook files, `hook_dir` finds their owner, `install` installs and removes it, `status`
 //! asks git whether it runs, `judge` answers when it does.
 
+mod hook_dir;
 pub mod install;
 pub mod judge;
-mod place;
 mod script;
 pub use script::{ALIASES, KEPT};
 pub mod status;

@@ -7,19 +7,19 @@ const BEGIN: &str =
     "# >>> liza hooks >>> put here by `liza hooks install`; `liza hooks uninstall` takes it away";
 const END: &str = "# <<< liza hooks <<<";
 const SHEBANG: &str = "#!/bin/sh\n";
-/// Where a hook that cannot hold the block itself is kept, beside it.
+/// Suffix of a kept hook that cannot contain the block itself.
 pub const KEPT: &str = ".before-liza";
 /// Where a kept link has its own name again: programs that many hooks link to recognize the hook by that name.
 pub const ALIASES: &str = "before-liza";
 
-/// What runs after the block, beside the rest of its own file.
+/// The script that runs after the block, in addition to the rest of its file.
 #[derive(Debug, Clone, Copy)]
 pub enum Then {
     Rest,
     Kept,
 }
 
-/// What the block needs to know when liza itself cannot be run.
+/// The values in the block, for the case that liza cannot be run.
 #[derive(Debug)]
 pub struct Facts<'a> {
     /// The program to run, absolute.
@@ -193,10 +193,10 @@ if [ "${{1:-}}" = prepared ]; then
 $liza_input
 LIZA_INPUT
       then :; else
-        echo "liza: could not be asked (exit $liza_answer), so the integration branch stays where it is" >&2
-        echo "liza: is it still at $liza_program? install liza again, or take the marked block out of $0" >&2
+        echo "liza: liza could not be run (exit $liza_answer), so the integration branch does not move" >&2
+        echo "liza: check $liza_program; install liza again, or remove the marked block from $0" >&2
         liza_taken=$(find "${{0%/*}}/../logs/refs/.tmp-renamed-log" -cmin -1 -exec tail -n 1 {{}} \; 2>/dev/null | cut -d ' ' -f 2) || liza_taken=
-        [ -z "$liza_taken" ] || echo "liza: git had taken away a branch it was renaming; 'git branch NAME $liza_taken' brings it back" >&2
+        [ -z "$liza_taken" ] || echo "liza: git has removed a branch that it was renaming; 'git branch NAME $liza_taken' restores it" >&2
         exit 1
       fi
       ;;

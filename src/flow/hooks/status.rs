@@ -1,6 +1,6 @@
-//! Whether the hooks run: git is made to run them, nothing is guessed.
+//! Checks whether git runs the hooks, by making git run them.
 
-use super::place::{self, Place};
+use super::hook_dir::{self, HookDir};
 use super::{Hook, PROBE, script};
 use crate::flow::prelude::*;
 
@@ -24,23 +24,26 @@ pub struct HooksStatus {
     /// The owner of the directory, if liza may not write there.
     pub manager: Option<&'static str>,
     pub hooks: Vec<HookStatus>,
-    /// What to add, and where.
+    /// Lines for a person to add, and the files.
     pub lines: Option<String>,
 }
 
 pub fn status(ctx: &Context) -> Result<HooksStatus> {
-    let place = place::find(ctx)?;
+    let hook_dir = hook_dir::find(ctx)?;
     let checkouts = checkouts(ctx);
     let hooks: Vec<HookStatus> =
-        Hook::ALL.into_iter().map(|hook| everywhere(ctx, &place, &checkouts, hook)).collect();
+        Hook::ALL.into_iter().map(|hook| status_in_all_checkouts(ctx, &hook_dir, &checkouts, hook)).collect();
     let active = hooks.iter().all(|hook| hook.active);
     Ok(HooksStatus {
         active,
         wanted: ctx.machine.wants_hooks(),
-        directory: place.dir.clone(),
-        manager: place.manager.as_ref().map(|manager| manager.name),
+        directory: hook_dir.dir.clone(),
+        manager: hook_dir.manager.as_ref().map(|manager| manager.name),
         hooks,
-        lines: place.manager.filter(|_| !active).map(|manager| format!("{}\n{}", manager.why, manager.lines)),
+        lines: hook_dir
+            .manager
+            .filter(|_| !active)
+            .map(|manager| format!("{}\n{}", manager.why, manager.lines)),
     })
 }
 
@@ -59,10 +62,15 @@ fn checkouts(ctx: &Context) -> Vec<PathBuf> {
 }
 
 /// Active if it runs in every checkout.
-fn everywhere(ctx: &Context, place: &Place, checkouts: &[PathBuf], hook: Hook) -> HookStatus {
+fn status_in_all_checkouts(
+    ctx: &Context,
+    hook_dir: &HookDir,
+    checkouts: &[PathBuf],
+    hook: Hook,
+) -> HookStatus {
     let mut first = None;
     for checkout in checkouts {
-        let found = probe(ctx, place, checkout, hook);
+        let found = probe(ctx, hook_dir, checkout, hook);
         if !found.active {
             return found;
         }
@@ -70,7 +78,7 @@ fn everywhere(ctx: &Context, place: &Place, checkouts: &[PathBuf], hook: Hook) -
     }
     match first {
         // Future worktrees will have only committed files.
-        Some(found) if !place.is_shared && !committed(ctx, &found.path) => HookStatus {
+        Some(found) if !hook_dir.is_shared && !committed(ctx, &found.path) => HookStatus {
             active: false,
             detail:
                 "core.hooksPath is relative and this file is not committed: tasks' worktrees will not have it"
@@ -78,7 +86,9 @@ fn everywhere(ctx: &Context, place: &Place, checkouts: &[PathBuf], hook: Hook) -
             ..found
         },
         Some(found) => found,
-        None => HookStatus { hook, active: false, path: place.dir.clone(), detail: "no checkout".to_owned() },
+        None => {
+            HookStatus { hook, active: false, path: hook_dir.dir.clone(), detail: "no checkout".to_owned() }
+        }
     }
 }
 
@@ -88,8 +98,8 @@ fn committed(ctx: &Context, path: &Path) -> bool {
 }
 
 /// Runs the hook as git would, in a way that makes it only print its name.
-fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatus {
-    let dir = place::seen_from(checkout).unwrap_or_else(|_| place.dir.clone());
+fn probe(ctx: &Context, hook_dir: &HookDir, checkout: &Path, hook: Hook) -> HookStatus {
+    let dir = hook_dir::seen_from(checkout).unwrap_or_else(|_| hook_dir.dir.clone());
     let path = dir.join(hook.name());
     let status = |active: bool, detail: &str| HookStatus {
         hook,
@@ -98,18 +108,18 @@ fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatu
         detail: detail.to_owned(),
     };
     if fs::symlink_metadata(&path).is_err() {
-        return status(false, "there is no such hook where git looks");
+        return status(false, "git's hook directory has no such hook");
     }
-    // A hook that does not call liza is a person's own: running it would run their checks, and prove nothing.
+    // A hook that does not call liza is the person's own: running it would run the person's checks and prove nothing.
     let text = host::read_plain(&path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     if !asks(&text, hook) && !script::has_block(&text) {
-        return match configured(ctx, place, hook) {
-            // The manager runs everything it has, and some of it changes files.
+        return match configured(ctx, hook_dir, hook) {
+            // The manager would run all its checks, and some change files.
             Some(file) => {
-                status(true, &format!("{file} asks liza (not fired: that would run everything else, too)"))
+                status(true, &format!("{file} calls liza (not tested: that would run its other checks, too)"))
             }
-            None => status(false, "the hook there does not ask liza"),
+            None => status(false, "the hook does not call liza"),
         };
     }
     let Ok(note) = tempfile::NamedTempFile::new() else {
@@ -124,13 +134,14 @@ fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatu
         git = git.args(["--", "prepared"]);
     }
     let ran = git.env(PROBE, note.path()).output();
-    let said = fs::read_to_string(note.path()).unwrap_or_default();
+    let probe_output = fs::read_to_string(note.path()).unwrap_or_default();
     match ran {
         Err(error) => status(false, &format!("git could not run it: {error}")),
-        Ok(_) if said.lines().any(|line| line == hook.name()) => status(true, "git runs it"),
-        Ok(_) => {
-            status(false, "git runs it, but it does not ask liza; or it is not executable, or fails before")
-        }
+        Ok(_) if probe_output.lines().any(|line| line == hook.name()) => status(true, "git runs it"),
+        Ok(_) => status(
+            false,
+            "git runs the hook, but the hook does not call liza, is not executable, or fails earlier",
+        ),
     }
 }
 
@@ -144,9 +155,9 @@ fn asks(text: &str, hook: Hook) -> bool {
 }
 
 /// The manager's configuration file that calls liza for this hook.
-fn configured(ctx: &Context, place: &Place, hook: Hook) -> Option<String> {
+fn configured(ctx: &Context, hook_dir: &HookDir, hook: Hook) -> Option<String> {
     let own = format!(".husky/{}", hook.name());
-    let files: &[&str] = match place.manager.as_ref()?.name {
+    let files: &[&str] = match hook_dir.manager.as_ref()?.name {
         "lefthook" => {
             &["lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", "lefthook-local.yml"]
         }

@@ -1,4 +1,4 @@
-//! Gate results on a merge, and what caused a failure.
+//! Gate results on a merge, and the cause of a failure.
 
 use super::super::gates::{Question, judge};
 use super::super::moved::integration_was_moved;
@@ -24,7 +24,7 @@ pub fn merged(ctx: &Context, task: &TaskId, onto: &CommitId, commit: &CommitId) 
         Some(GateStatus::Fail) => Err(red_head(ctx, &alone)),
         Some(GateStatus::Pass) => Ok(Judged::Red(report)),
         Some(GateStatus::CouldNotRun) | None => {
-            // That says nothing about the work, so the work stays approved.
+            // The machine is at fault, not the work, so the work stays approved.
             report.check(commit, "merge")?;
             alone.check(onto, "merge")?;
             Ok(Judged::Red(report))
@@ -68,10 +68,10 @@ pub fn red_head(ctx: &Context, report: &GateReport) -> Failure {
         format!(" (\"{}\" by {})", shown_line(&about.subject), shown_line(&about.committer.identity.name))
     });
     let read = log.as_ref().map_or(String::new(), |log| format!("read {log}; "));
-    failure!(ErrorCode::GateIntegrationRed, "`{branch}` itself is red: gate `{gate}` fails on its head {}{whose}: {reason}; nothing is merged onto it",
+    failure!(ErrorCode::GateIntegrationRed, "`{branch}` itself is red: gate `{gate}` fails on its head {}{whose}: {reason}; liza merges no task onto it",
             report.commit.short())
     .hint(format!(
-        "{read}bring a commit that fixes it with `liza integration advance REV --reason …`, or merge a task that does; what is approved stays approved"
+        "{read}fix it with a commit of your own (`liza integration advance REV --reason …`) or merge a task that fixes it; approved tasks stay approved"
     ))
     .detail("gate", gate)
     .detail("log", log)

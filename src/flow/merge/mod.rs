@@ -14,7 +14,7 @@ mod judged;
 use judged::Judged;
 
 use super::branches::{
-    after_the_move, drift, moved_all_the_same, no_private_paths, no_unnamed_repositories, not_checked_out,
+    drift, move_happened, no_private_paths, no_unnamed_repositories, not_checked_out, recording_failed,
 };
 use super::commit::Begin;
 use crate::flow::prelude::*;
@@ -74,8 +74,8 @@ fn merge_alone(ctx: &Context, task: &TaskId, options: &MergeOptions, _: &SideLoc
     };
     crash::point("merge.begun");
     carry_out(ctx, &begun, &intent, &owner).map_err(|failure| {
-        if let Some(step) = moved_all_the_same(ctx, id) {
-            return after_the_move(&step, failure);
+        if let Some(step) = move_happened(ctx, id) {
+            return recording_failed(&step, failure);
         }
         // Nothing was moved: the task returns to its former status. If this fails too, the next command does it.
         let reason = failure.message.clone();
@@ -211,7 +211,7 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
         return Ok(Merged { end: finished.outcome, revision: finished.board.revision });
     }
     Err(failure!(ErrorCode::StaleRef, "`{branch}` kept moving; gave up after {TRIES} tries")
-        .hint("merge again when it is quieter; nothing was changed"))
+        .hint("merge again later; nothing was changed"))
 }
 
 /// Keeps the merge from being collected. False if a collection was faster and removed parts of it: then the ref,

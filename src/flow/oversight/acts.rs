@@ -3,9 +3,9 @@
 use crate::board::oversight::{Behaviour, EVIDENCE_CHARS, EVIDENCE_LINES};
 use crate::flow::prelude::*;
 
-/// What to do about which agent, and why.
+/// An order about one agent, with its reason.
 #[derive(Debug)]
-pub struct Word {
+pub struct Order {
     pub agent: AgentId,
     pub incarnation: u64,
     pub role: Role,
@@ -23,7 +23,7 @@ pub struct Word {
     pub bounds: Option<Bounds>,
 }
 
-/// What was recorded.
+/// The recorded intervention.
 #[derive(Debug)]
 pub struct Ordered {
     pub outcome: Intervened,
@@ -38,11 +38,11 @@ const HALT_PRIORITY: i64 = 100;
 const LONGEST_SUBJECT: usize = 200;
 const LONGEST_BODY: usize = 8 * 1024;
 
-pub fn order(ctx: &Context, word: &Word) -> Result<Ordered> {
+pub fn issue(ctx: &Context, order: &Order) -> Result<Ordered> {
     // The overseer acts in its own name: `liza watch` of a person does not act as the person.
-    let committed = match word.bounds {
-        Some(_) if ctx.is_human() => ctx.commit_as_liza(intervene(word))?,
-        _ => ctx.commit(intervene(word))?,
+    let committed = match order.bounds {
+        Some(_) if ctx.is_human() => ctx.commit_as_liza(intervene(order))?,
+        _ => ctx.commit(intervene(order))?,
     };
     let id = &committed.outcome.id;
     let record = committed.board.rest.interventions.iter().find(|one| one.id == *id).cloned();
@@ -51,84 +51,85 @@ pub fn order(ctx: &Context, word: &Word) -> Result<Ordered> {
 }
 
 /// Checks first, and changes nothing.
-pub fn ask(ctx: &Context, board: &Board, word: &Word) -> Result<()> {
-    ctx.ask(board, intervene(word))
+pub fn ask(ctx: &Context, board: &Board, order: &Order) -> Result<()> {
+    ctx.ask(board, intervene(order))
 }
 
-fn intervene(word: &Word) -> Intervene {
-    let evidence: Vec<String> = word
+fn intervene(order: &Order) -> Intervene {
+    let evidence: Vec<String> = order
         .evidence
         .iter()
         .filter(|line| !line.trim().is_empty())
         .take(EVIDENCE_LINES)
         .map(|line| clipped(line, EVIDENCE_CHARS).into_owned())
         .collect();
-    let messages = messages(word, &evidence);
+    let messages = messages(order, &evidence);
     Intervene {
-        agent: word.agent.clone(),
-        incarnation: word.incarnation,
-        task: word.task.clone(),
-        epoch: word.epoch,
-        behaviour: word.behaviour,
-        action: word.action,
-        severity: word.severity,
-        confidence: word.confidence,
+        agent: order.agent.clone(),
+        incarnation: order.incarnation,
+        task: order.task.clone(),
+        epoch: order.epoch,
+        behaviour: order.behaviour,
+        action: order.action,
+        severity: order.severity,
+        confidence: order.confidence,
         evidence,
-        bounds: word.bounds,
+        bounds: order.bounds,
         messages,
     }
 }
 
-fn messages(word: &Word, evidence: &[String]) -> Vec<Draft> {
-    let what = word.behaviour.as_str();
+fn messages(order: &Order, evidence: &[String]) -> Vec<Draft> {
+    let what = order.behaviour.as_str();
     let seen: String = evidence.iter().map(|line| format!("- {line}\n")).collect();
-    let on = word.task.as_ref().map_or(String::new(), |task| format!(" on {task}"));
+    let on = order.task.as_ref().map_or(String::new(), |task| format!(" on {task}"));
     let to_agent = |kind: MessageKind, priority: i64| {
-        let said =
-            (format!("{}: {what}", word.action.as_str()), format!("{}\nWhat was seen:\n{seen}", word.text));
-        draft(word, Recipient::One(word.agent.clone()), kind, priority, said)
+        let text =
+            (format!("{}: {what}", order.action.as_str()), format!("{}\nWhat was seen:\n{seen}", order.text));
+        draft(order, Recipient::One(order.agent.clone()), kind, priority, text)
     };
     let to_person = Recipient::One(AgentId::human());
-    match word.action {
+    match order.action {
         Action::Nudge => vec![to_agent(MessageKind::Nudge, NUDGE_PRIORITY)],
         Action::Halt => {
             // Only a person may replan for the planner.
-            let to = if word.role == Role::planner() { to_person } else { Recipient::Role(Role::planner()) };
-            let said = (
-                format!("{} was halted{on}: {what}", word.agent),
-                format!("What was seen:\n{seen}{}", becomes_of_it(word)),
+            let to = if order.role == Role::planner() { to_person } else { Recipient::Role(Role::planner()) };
+            let text = (
+                format!("{} was halted{on}: {what}", order.agent),
+                format!("What was seen:\n{seen}{}", consequence(order)),
             );
-            let above = draft(word, to, MessageKind::Escalate, HALT_PRIORITY, said);
+            let above = draft(order, to, MessageKind::Escalate, HALT_PRIORITY, text);
             vec![to_agent(MessageKind::Halt, HALT_PRIORITY), above]
         }
         Action::Escalate => {
-            let question = word.question.as_deref().unwrap_or("What should be done about it?");
-            let said = (format!("{}{on}: {what}", word.agent), format!("{question}\nWhat was seen:\n{seen}"));
+            let question = order.question.as_deref().unwrap_or("What should liza do with this agent?");
+            let text =
+                (format!("{}{on}: {what}", order.agent), format!("{question}\nWhat was seen:\n{seen}"));
             vec![
                 to_agent(MessageKind::Escalate, NUDGE_PRIORITY),
-                draft(word, to_person, MessageKind::Escalate, HALT_PRIORITY, said),
+                draft(order, to_person, MessageKind::Escalate, HALT_PRIORITY, text),
             ]
         }
     }
 }
 
-/// What the planner should expect of a halt.
-fn becomes_of_it(word: &Word) -> String {
-    match &word.task {
-        Some(task) if word.role.judges() => format!("The review of {task} is free for another reviewer."),
-        Some(task) if word.behaviour.is_exhaustion() => {
-            format!("Its work is kept and {task} is handed on: a fresh session goes on with it.")
+/// The consequence of a halt, for the planner.
+fn consequence(order: &Order) -> String {
+    match &order.task {
+        Some(task) if order.role.judges() => format!("The review of {task} is free for another reviewer."),
+        Some(task) if order.behaviour.is_exhaustion() => {
+            format!("Its work is kept, and a fresh session continues {task}.")
         }
         Some(task) => format!(
             "Its work is kept and {task} becomes BLOCKED, with questions: `liza task show {task}`, then \
              `liza task unblock {task} --answer …`, or split or replan it with `liza task rescope {task} …`."
         ),
-        None => "Its session is ended.".to_owned(),
+        None => "Its session has ended.".to_owned(),
     }
 }
 
 fn draft(
-    word: &Word,
+    order: &Order,
     to: Recipient,
     kind: MessageKind,
     priority: i64,
@@ -137,16 +138,16 @@ fn draft(
     let subject = clipped(&subject, LONGEST_SUBJECT).into_owned();
     Draft {
         payload: BTreeMap::from([
-            ("behaviour".to_owned(), word.behaviour.as_str().to_owned()),
-            ("action".to_owned(), word.action.as_str().to_owned()),
+            ("behaviour".to_owned(), order.behaviour.as_str().to_owned()),
+            ("action".to_owned(), order.action.as_str().to_owned()),
         ]),
-        task_id: word.task.clone(),
+        task_id: order.task.clone(),
         priority,
         ..Draft::new(to, kind, subject, fitting(body))
     }
 }
 
-/// The log has all of the evidence; a message has as much as fits.
+/// Cuts the evidence to the size of a message; the journal has all of it.
 fn fitting(mut text: String) -> String {
     if text.len() > LONGEST_BODY {
         let end =
@@ -161,8 +162,8 @@ fn fitting(mut text: String) -> String {
 mod tests {
     use super::*;
 
-    fn word(action: Action, role: Role, line: &str) -> Word {
-        Word {
+    fn order(action: Action, role: Role, line: &str) -> Order {
+        Order {
             agent: AgentId::new("coder-1").expect("an id"),
             incarnation: 1,
             role,
@@ -180,9 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn halt_informs_all_and_texts_fit() {
+    fn halt_messages_fit_their_limits() {
         let to = |action, role: Role| -> Vec<String> {
-            let made = intervene(&word(action, role, &"ä".repeat(600)));
+            let made = intervene(&order(action, role, &"ä".repeat(600)));
             assert_eq!((made.evidence.len(), made.evidence[0].chars().count()), (20, 500));
             assert!(made.messages.iter().all(|draft| draft.body.len() <= LONGEST_BODY));
             made.messages.iter().map(|draft| format!("{} {}", draft.kind.as_str(), draft.to)).collect()

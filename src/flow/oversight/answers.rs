@@ -1,6 +1,6 @@
 //! Questions about agents that a person has not answered, and the answer that `liza resume` gives.
 
-use super::{Word, looked_at, order};
+use super::{Order, issue, live_observations};
 use crate::board::Class;
 use crate::flow::prelude::*;
 use crate::policy::overseer::{Question, open_questions};
@@ -8,7 +8,7 @@ use crate::policy::overseer::{Question, open_questions};
 /// The unanswered questions about sessions that still run.
 pub fn waiting(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<Question> {
     let of_session = |question: &Question| {
-        let ring = looked_at(ctx, board, &question.agent);
+        let ring = live_observations(ctx, board, &question.agent);
         ring.is_some_and(|ring| {
             let last = ring.session().last();
             last.is_some_and(|last| last.task == question.task && last.started_at <= question.asked)
@@ -18,11 +18,11 @@ pub fn waiting(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<Que
 }
 
 /// Answers these questions with "no": the agents continue, and each gets a message about it.
-pub fn let_go_on(ctx: &Context, board: &Board, questions: &[Question]) -> Result<()> {
+pub fn allow_to_continue(ctx: &Context, board: &Board, questions: &[Question]) -> Result<()> {
     for question in questions {
         let Some(known) = board.agent(&question.agent) else { continue };
         let role = known.roles.first().cloned().unwrap_or_else(Role::coder);
-        let word = Word {
+        let order = Order {
             agent: question.agent.clone(),
             incarnation: known.incarnation,
             role,
@@ -32,12 +32,12 @@ pub fn let_go_on(ctx: &Context, board: &Board, questions: &[Question]) -> Result
             action: Action::Nudge,
             severity: Gravity::Warning,
             confidence: 1.0,
-            evidence: vec![format!("a person was asked ({}) and lets it go on", question.id)],
-            text: "A person was asked about you and lets you go on.".to_owned(),
+            evidence: vec![format!("a person was asked ({}) and lets the agent continue", question.id)],
+            text: "A person was asked about you and lets you continue.".to_owned(),
             question: None,
             bounds: None,
         };
-        match order(ctx, &word) {
+        match issue(ctx, &order) {
             Ok(_) => {}
             // The claim has ended meanwhile, and the question with it.
             Err(failure)

@@ -1,12 +1,12 @@
-//! What board and worktree show of a running session. Examining changes nothing of the agent's.
+//! The state of a running session on the board and in its worktree. Examining changes nothing.
 
 use crate::board::paths::inside;
 use crate::flow::prelude::*;
 
-/// What a session works on.
+/// The work of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// The task that the agent holds: it may continue with another one by itself.
+    /// The task that the agent holds; the agent may claim another one itself.
     Claim,
     Review(TaskId),
     Plan,
@@ -22,12 +22,12 @@ pub struct OnBoard {
     pub received: u64,
     /// Whether the agent announced its work for the present claim.
     pub has_checkpoint: bool,
-    pub place: Option<Place>,
+    pub work_area: Option<WorkArea>,
 }
 
-/// Where it works, and what it may change there.
+/// The worktree of a session's task, and the paths that the task may change.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct WorkArea {
     worktree: PathBuf,
     base: CommitId,
     allowed: Vec<PathPattern>,
@@ -53,24 +53,24 @@ pub fn on_board(ctx: &Context, agent: &AgentId, incarnation: u64, subject: &Subj
         Recipient::One(id) => id == agent,
         Recipient::Role(role) => known.roles.contains(role),
     }));
-    let said = count(board.rest.anomalies.iter().filter(|one| &one.logged_by == agent))
+    let reports = count(board.rest.anomalies.iter().filter(|one| &one.logged_by == agent))
         + count(board.rest.discovered.iter().filter(|one| &one.by == agent));
     let mut seen = OnBoard { sent, received, ..OnBoard::default() };
     match task_of(board, agent, incarnation, subject) {
         Some(task) => {
             let body = task.body();
             let (history, issues) = (body.history.len(), body.issues.len());
-            seen.mark = format!("{} {} {history} {issues} {said} {sent}", task.status, task.iteration);
+            seen.mark = format!("{} {} {history} {issues} {reports} {sent}", task.status, task.iteration);
             seen.task = Some(task.id.clone());
             seen.epoch = Some(task.epoch);
             seen.has_checkpoint = current_checkpoint(body).is_some();
-            seen.place = (subject == &Subject::Claim).then(|| place(ctx, task)).flatten();
+            seen.work_area = (subject == &Subject::Claim).then(|| work_area(ctx, task)).flatten();
         }
         None if subject == &Subject::Plan => {
             let of = |status: Status| count(board.tasks.iter().filter(|task| task.status == status));
             let (all, drafts, blocked) = (board.tasks.len(), of(Status::Draft), of(Status::Blocked));
             let ended = of(Status::Superseded) + of(Status::Abandoned);
-            seen.mark = format!("{all} {drafts} {blocked} {ended} {said} {sent}");
+            seen.mark = format!("{all} {drafts} {blocked} {ended} {reports} {sent}");
         }
         None => return None,
     }
@@ -96,13 +96,13 @@ fn task_of<'b>(board: &'b Board, agent: &AgentId, incarnation: u64, subject: &Su
     }
 }
 
-fn place(ctx: &Context, task: &Task) -> Option<Place> {
+fn work_area(ctx: &Context, task: &Task) -> Option<WorkArea> {
     let body = task.body();
     let attempt = body.attempt()?;
     let announced =
         checkpoints_of_attempt(body).into_iter().flat_map(|checkpoint| &checkpoint.files_to_modify);
     let announced = announced.filter_map(|file| PathPattern::new(file).ok());
-    Some(Place {
+    Some(WorkArea {
         worktree: ctx.root().join(&attempt.worktree),
         base: attempt.base_commit.clone(),
         allowed: body.scope.inside.iter().cloned().chain(announced).collect(),
@@ -110,11 +110,12 @@ fn place(ctx: &Context, task: &Task) -> Option<Place> {
 }
 
 /// Examines all files; large ones are not read.
-pub fn in_worktree(place: &Place) -> Option<InWorktree> {
-    let found = content::present(&place.worktree, &place.base).ok()?;
-    let allowed = |path: &String| RepoPath::new(path).is_ok_and(|path| inside(&path, &place.allowed));
-    let changed_at =
-        |path: &String| fs::symlink_metadata(place.worktree.join(path)).and_then(|meta| meta.modified()).ok();
+pub fn in_worktree(work_area: &WorkArea) -> Option<InWorktree> {
+    let found = content::present(&work_area.worktree, &work_area.base).ok()?;
+    let allowed = |path: &String| RepoPath::new(path).is_ok_and(|path| inside(&path, &work_area.allowed));
+    let changed_at = |path: &String| {
+        fs::symlink_metadata(work_area.worktree.join(path)).and_then(|meta| meta.modified()).ok()
+    };
     let last = found.changed.iter().filter_map(|path| Some((changed_at(path)?, path))).max();
     Some(InWorktree {
         modified: count(found.changed.iter()),

@@ -31,7 +31,7 @@ fn critical(texts: &[&str]) -> Checkpoint {
 }
 
 #[test]
-fn every_weak_part_is_named() {
+fn every_weak_checkpoint_field_is_named() {
     let (scene, coder, _) = claimed();
     type Weaken = fn(&mut Checkpoint, &str);
     let intent: Weaken = |plan, text| plan.intent = text.to_owned();
@@ -325,7 +325,7 @@ fn coder_without_tests_announces_them_once_more() {
 }
 
 #[test]
-fn later_checkpoint_of_an_attempt_need_not_repeat_tests() {
+fn later_checkpoint_may_omit_test_files() {
     let (scene, coder, _) = claimed();
     let reviewer = scene.agent("code_reviewer", "reviewer-1");
     coder.checkpoint("t1", good()).unwrap();
@@ -340,7 +340,7 @@ fn later_checkpoint_of_an_attempt_need_not_repeat_tests() {
 }
 
 #[test]
-fn docs_task_with_code_is_refused_and_liza_yaml_decides() {
+fn docs_task_with_code_files_is_refused() {
     let scene = Scene::new();
     let coder = scene.agent("coder", "coder-1");
     scene.task_with("d1", &["guide.sh", "guide.md"], json!({ "kind": "docs" }));

@@ -128,7 +128,7 @@ fn trivial_conflict_is_resolved_only_on_request() {
 }
 
 #[test]
-fn integration_fix_starts_with_integration_merged_in() {
+fn integration_fix_claim_merges_integration() {
     let team = Team::sharing("lib.py", IMPORTS);
     team.rivals("lib.py", WITH_SYS, WITH_RE);
     let Team { scene, one, two, reviewer } = &team;
@@ -190,7 +190,7 @@ fn sync_merges_integration_into_the_worktree() {
 }
 
 #[test]
-fn branch_moved_after_the_approval_voids_it() {
+fn branch_move_after_approval_voids_approval() {
     let team = Team::new();
     let Team { scene, one, reviewer, .. } = &team;
     let commit = scene.approved(one, reviewer, "t1", "a.sh", "echo a\n");
@@ -226,7 +226,7 @@ fn branch_moved_after_the_approval_voids_it() {
 }
 
 #[test]
-fn moved_integration_is_merged_onto() {
+fn merge_repeats_on_moved_integration() {
     let team = Team::new();
     let Team { scene, one, reviewer, .. } = &team;
     scene.approved(one, reviewer, "t1", "a.sh", "echo a\n");

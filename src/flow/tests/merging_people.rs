@@ -210,7 +210,7 @@ fn commits_of_the_target_are_merged_first() {
 }
 
 #[test]
-fn lost_integration_branch_is_named_with_its_repair() {
+fn lost_integration_branch_error_has_remedy() {
     let team = Team::new();
     let Team { scene, one, reviewer, .. } = &team;
     scene.approved(one, reviewer, "t1", "a.sh", "echo a\n");

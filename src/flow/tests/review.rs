@@ -20,7 +20,7 @@ fn with_reviewer() -> (Scene, Actor, Actor) {
 
 /// The same coder claims t1 again, changes the file and submits.
 #[track_caller]
-fn again(scene: &Scene, coder: &Actor, text: &str) -> String {
+fn submit_again(scene: &Scene, coder: &Actor, text: &str) -> String {
     let worktree = scene.claim(coder, "t1");
     scene.checkpoint(coder, "t1", &["a.sh"]);
     scene.write_and_commit(&worktree, &[("a.sh", text)]);
@@ -74,7 +74,7 @@ fn rejection_without_a_usable_finding_is_refused() {
 }
 
 #[test]
-fn rejected_work_goes_on_in_a_second_iteration() {
+fn rejected_work_continues_in_second_iteration() {
     let (scene, coder, reviewer) = with_reviewer();
     let commit = scene.submitted(&coder, "t1", "a.sh", "echo a\n");
     let issues = [finding("major", "a.sh", "no default: it fails"), finding("nitpick", "a.sh", "spacing")];
@@ -132,7 +132,7 @@ fn same_reason_twice_blocks() {
     let commit = scene.submitted(&coder, "t1", "a.sh", "1\n");
     let issues = [finding("major", "a.sh", "x")];
     reviewer.reject("t1", &commit, "The error from the parser is swallowed", &issues, &[]).unwrap();
-    let commit = again(&scene, &coder, "2\n");
+    let commit = submit_again(&scene, &coder, "2\n");
     let same = "the error from the parser is swallowed!";
     let data = reviewer.reject("t1", &commit, same, &[], &[("i1", "open")]).unwrap();
     assert_eq!(data["status"], "BLOCKED");
@@ -160,7 +160,7 @@ fn three_rejections_block_and_two_failures_exhaust() {
         let wanted = if number == 2 { "BLOCKED" } else { "REJECTED" };
         assert_eq!(data["status"], wanted, "round {}: {data}", number + 1);
         if number < 2 {
-            commit = again(&scene, &coder, &format!("{}\n", number + 1));
+            commit = submit_again(&scene, &coder, &format!("{}\n", number + 1));
         }
     }
     assert_eq!(scene.show("t1")["review_cycles_total"], 3);
@@ -191,7 +191,7 @@ fn max_review_cycles_block_and_more_can_be_granted() {
     assert_eq!(data["status"], "BLOCKED", "{data}");
     scene.refused("refused.limit", || scene.person().unblock("t1", "a", 0));
     scene.person().unblock("t1", "a", 2).unwrap();
-    let commit = again(&scene, &coder, "1\n");
+    let commit = submit_again(&scene, &coder, "1\n");
     let data = reviewer.reject("t1", &commit, "another reason altogether", &[], &[("i1", "open")]).unwrap();
     assert_eq!(data["status"], "REJECTED", "{data}");
 }

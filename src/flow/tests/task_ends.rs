@@ -59,7 +59,7 @@ fn rescope_by(actor: &Actor, id: &str, by: &[&str]) -> Answer {
 }
 
 #[test]
-fn rescope_replaces_and_dependents_follow() {
+fn dependents_follow_a_rescoped_task() {
     let scene = Scene::new();
     let person = scene.person();
     let coder = scene.agent("coder", "coder-1");

@@ -143,7 +143,7 @@ fn only_planners_and_people_plan() {
 }
 
 #[test]
-fn dependency_holds_until_it_is_merged() {
+fn task_waits_until_dependency_is_merged() {
     let scene = Scene::new();
     let coder = scene.agent("coder", "coder-1");
     let reviewer = scene.agent("code_reviewer", "reviewer-1");
@@ -165,7 +165,7 @@ fn dependency_holds_until_it_is_merged() {
 }
 
 #[test]
-fn overlapping_paths_wait_and_shared_ones_do_not() {
+fn only_tasks_with_overlapping_owned_paths_wait() {
     let scene = Scene::new();
     let (one, two): (Actor, Actor) = (scene.agent("coder", "coder-1"), scene.agent("coder", "coder-2"));
     scene.task("t1", &["src/**/*.sh"]);

@@ -16,7 +16,7 @@ pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String> 
     let query = ctx.query()?;
     let head = query.head_of_branch(branch)?;
     let Some(mut at) = story.start.clone() else {
-        bail!("the log does not say where it began");
+        bail!("the log does not record its first commit");
     };
     let explain = |from: &CommitId, to: Option<CommitId>| match moved::evidence(ctx, branch, from, to) {
         Ok(evidence) => (evidence.message(), evidence.remedy()),
@@ -47,12 +47,12 @@ pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String> 
     }
     match head {
         Some(head) if head == at => Ok(format!(
-            "`{branch}` is at {}, where liza put it: {merges} merges and {} advances",
+            "`{branch}` is at {}, as recorded: {merges} merges and {} advances",
             head.short(),
             story.moves.len() - merges
         )),
         Some(head) if moved::is_under_way(board, branch, &head) || story.leads(&at, &head) => {
-            Ok(format!("`{branch}` is at {}, as a merge under way put it", head.short()))
+            Ok(format!("`{branch}` is at {}, moved by a merge in progress", head.short()))
         }
         head => {
             let (description, remedy) = explain(&at, head);
@@ -70,11 +70,11 @@ fn merge_is_ours(ctx: &Context, query: &crate::git::Query, task: &TaskId, step: 
     let commit = &step.new;
     let parents = query.parents_of(commit).map_err(|_| anyhow!("the merge {commit} of {task} is gone"))?;
     if parents.first() != step.old.as_ref() {
-        bail!("the merge {commit} of {task} does not stand on what the log says");
+        bail!("the merge {commit} of {task} has another parent than the log records");
     }
     let message = query.message_of(commit)?;
     if !message.lines().any(|line| line == format!("Liza-Task: {task}")) {
-        bail!("the commit {commit} does not say that it merges {task}");
+        bail!("the commit {commit} does not name {task}");
     }
     let (onto, theirs) = match &parents[..] {
         [onto, theirs] => (onto, theirs),
@@ -84,7 +84,7 @@ fn merge_is_ours(ctx: &Context, query: &crate::git::Query, task: &TaskId, step: 
     };
     if !super::patch::holds(ctx, onto, theirs, commit)? {
         bail!(
-            "the merge {commit} of {task} holds something else than {} and {} together",
+            "the merge {commit} of {task} differs from the merge of {} and {}",
             onto.short(),
             theirs.short()
         );
@@ -105,7 +105,7 @@ pub fn merged_work(
     let query = ctx.query()?;
     let branch = &board.config().integration_branch;
     let head = query.head_of_branch(branch)?.ok_or_else(|| anyhow!("the branch `{branch}` is gone"))?;
-    // What stands on a result merged nothing; its file is looked at elsewhere.
+    // A task with a result has no merge commit; another check reads its file.
     let landed = |task: &&Task| task.status == Status::Merged && !task.stands_on_result();
     let on_board = board.tasks.iter().filter(landed).map(|task| {
         let body = task.body();

@@ -120,7 +120,7 @@ fn pinned_specs(ctx: &Context, board: &Board) -> Result<String> {
     Ok(format!("{} stored by hash", plural(hashes.len(), "text")))
 }
 
-/// Whether the results are there that tasks stand on, as they were delivered.
+/// Whether the delivered results of tasks exist unchanged.
 fn results(ctx: &Context, board: &Board, archived: &[ArchivedTask]) -> Result<String> {
     let on_board = board.tasks.iter().filter_map(|task| Some((&task.id, task.result.as_ref()?)));
     let archived = archived.iter().filter_map(|task| Some((&task.id, task.result.as_ref()?)));
@@ -225,8 +225,8 @@ fn chain(records: &[Record], revision: u64) -> Result<String> {
     let mut text = format!("{count} records, each following the one before");
     if let Some((began, refound)) = refounded {
         let rests = match &refound.kept {
-            Some(kept) => format!("what happened before rests on .liza/{kept}"),
-            None => "of what happened before no record is left".to_owned(),
+            Some(kept) => format!("the earlier history is in .liza/{kept}"),
+            None => "no record of the earlier history is left".to_owned(),
         };
         text.push_str(&format!("; the log was refounded at revision {began} ({}): {rests}", refound.reason));
     }
@@ -255,9 +255,9 @@ fn replay(ctx: &Context, journal: &Journal, now: &Snapshot) -> Result<String> {
     let behind = journal.records.partition_point(|record| record.revision <= oldest);
     let at = rebuild::replay(image, &journal.records[behind..], None).map_err(anyhow::Error::msg)?;
     if at.board.revision == revision && now.text() != at.text() && now.warning.is_none() {
-        bail!("the board of revision {revision} is not what the log makes");
+        bail!("the log does not give the board of revision {revision}");
     }
-    Ok(format!("revisions {oldest} to {} made again from the log", at.board.revision))
+    Ok(format!("revisions {oldest} to {} rebuilt from the log", at.board.revision))
 }
 
 /// Whether the integration branch holds commits that are not on record. Unknown if the log cannot be read.
@@ -274,7 +274,7 @@ fn integration(ctx: &Context, board: &Board, records: Option<&[Record]>) -> Resu
         return history::line(ctx, board, records);
     }
     match moved::integration_was_moved(ctx, board)? {
-        None => Ok(format!("`{}` is where liza put it", board.config().integration_branch)),
+        None => Ok(format!("`{}` is at its recorded commit", board.config().integration_branch)),
         Some(evidence) => bail!(evidence.message()),
     }
 }
@@ -297,7 +297,7 @@ fn branches(ctx: &Context, board: &Board) -> Result<String> {
         }
         count += 1;
     }
-    Ok(format!("{count} tasks under way have theirs"))
+    Ok(format!("{count} tasks in progress have their branches"))
 }
 
 /// Refs in liza's namespace that belong to nothing on the board, in the archive or in progress.
@@ -313,18 +313,18 @@ pub fn strange_refs(ctx: &Context, known: &KnownOwners) -> Result<Vec<String>, F
 /// The same for worktrees. An incomplete record is left by a crash and does not count; one without liza's mark
 /// belongs to a worktree of the user's.
 pub fn strange_worktrees(ctx: &Context, known: &KnownOwners) -> Result<Vec<String>, Failure> {
-    let places = ownership::places(ctx)?;
-    let strange = places.into_iter().filter(|place| {
-        let half_made = place.record.as_ref().is_some_and(crate::git::Checkout::is_half_made);
-        !half_made && !place.is_unmarked() && !known.knows_worktree(&place.name)
+    let entries = ownership::worktree_entries(ctx)?;
+    let strange = entries.into_iter().filter(|entry| {
+        let half_made = entry.record.as_ref().is_some_and(crate::git::Checkout::is_half_made);
+        !half_made && !entry.is_unmarked() && !known.knows_worktree(&entry.name)
     });
-    Ok(strange.map(|place| format!(".worktrees/{}", place.name.display())).collect())
+    Ok(strange.map(|entry| format!(".worktrees/{}", entry.name.display())).collect())
 }
 
 fn none_strange(strange: Result<Vec<String>, Failure>, what: &str) -> Result<String> {
     match &strange?[..] {
-        [] => Ok("every one belongs to a task".to_owned()),
-        [one] => bail!("nothing accounts for {one}"),
-        [first, rest @ ..] => bail!("nothing accounts for {first} (and {} more {what})", rest.len()),
+        [] => Ok("all belong to tasks".to_owned()),
+        [one] => bail!("no task owns {one}"),
+        [first, rest @ ..] => bail!("no task owns {first} (and {} more {what})", rest.len()),
     }
 }

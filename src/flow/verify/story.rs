@@ -12,7 +12,7 @@ pub struct Move {
 }
 
 pub struct Story {
-    /// Where it was when liza began.
+    /// The branch's commit when the board was made.
     pub start: Option<CommitId>,
     pub moves: Vec<Move>,
     /// Every planned move. A cancelled one may have happened anyway: a git that outlives its killed parent still

@@ -5,25 +5,25 @@ use super::super::prelude::*;
 use super::Looked;
 use super::person::Person;
 use crate::board::rules::Bounds;
-use crate::flow::oversight::{self, Word};
+use crate::flow::oversight::{self, Order};
 use crate::host::crash;
 use crate::policy::halting::SUREST_DETECTION;
 use crate::policy::overseer::{Decision, decide, detect};
 use crate::store::files::FileIdentity;
 
-/// What is known from one look to the next.
+/// The state that is kept between two looks.
 #[derive(Default)]
 pub struct Agents {
     config: ProjectConfig,
     config_seen: Option<Option<FileIdentity>>,
-    /// When it is time again.
+    /// When the next look is due.
     due: Option<Instant>,
-    /// What was seen of each agent at the last look.
+    /// The observations of each agent at the last look.
     seen: BTreeMap<AgentId, FileIdentity>,
     person: Person,
-    /// Interventions that were reported to a person, if they need one.
+    /// Interventions that were reported to a person, if they need a person.
     reported: BTreeSet<String>,
-    /// Up to here all that a person should hear of was reported.
+    /// All interventions before this one were reported.
     told_at: Option<u64>,
 }
 
@@ -42,7 +42,7 @@ impl Agents {
         }
         self.due = Some(now + every);
         looked.again_in = Some(every);
-        // A paused agent does not loop.
+        // Paused agents are not judged.
         if ctx.store.switches().map_or(true, |switches| switches.global().is_some()) {
             return looked;
         }
@@ -57,11 +57,11 @@ impl Agents {
             Ok(snapshot) => snapshot.board,
             Err(error) => {
                 let why = Failure::from(error).message;
-                looked.troubles.push(format!("agents cannot be looked after: {why}"));
+                looked.troubles.push(format!("the overseer cannot run: {why}"));
                 return looked;
             }
         };
-        self.tell_persons(ctx, &board, &mut looked);
+        self.report_to_persons(ctx, &board, &mut looked);
         for (agent, found) in fresh {
             self.seen.insert(agent.clone(), found);
             self.look_at(ctx, &board, &agent, &mut looked);
@@ -78,13 +78,13 @@ impl Agents {
         self.config_seen = Some(now);
         match ctx.project_config() {
             Ok(config) => self.config = config,
-            Err(failure) => looked.troubles.push(format!("{}; its former settings hold", failure.message)),
+            Err(failure) => looked.troubles.push(format!("{}; the former settings apply", failure.message)),
         }
     }
 
     fn look_at(&mut self, ctx: &Context, board: &Board, agent: &AgentId, looked: &mut Looked) {
-        // Of a dead session nothing is judged: leases see to what it held.
-        let Some(ring) = oversight::looked_at(ctx, board, agent) else { return };
+        // A dead session is not judged: its leases expire.
+        let Some(ring) = oversight::live_observations(ctx, board, agent) else { return };
         let history = ring.session();
         let Some(last) = history.last() else { return };
         let stopped =
@@ -100,30 +100,30 @@ impl Agents {
         let config = &self.config.overseer;
         let decision = decide(&detections, &past, nudged_elsewhere, ctx.now.wall, config);
         let Some(decision) = decision else { return };
-        let word = self.word(last, decision, past.iter().map(|one| one.number()).max().unwrap_or(0));
-        match oversight::order(ctx, &word) {
+        let order = self.order_for(last, decision, past.iter().map(|one| one.number()).max().unwrap_or(0));
+        match oversight::issue(ctx, &order) {
             Ok(ordered) => {
-                looked.done.push(line(&word));
-                looked.questions.extend(word.question.clone());
-                if let Some(record) = ordered.record.filter(|_| needs_person(word.action, &word.role)) {
+                looked.done.push(line(&order));
+                looked.questions.extend(order.question.clone());
+                if let Some(record) = ordered.record.filter(|_| needs_person(order.action, &order.role)) {
                     crash::point("overseer.ordered");
-                    let sent = self.tell(ctx, &record, word.question.as_deref().unwrap_or_default());
+                    let sent = self.report(ctx, &record, order.question.as_deref().unwrap_or_default());
                     looked.troubles.extend(sent.err());
                 }
             }
-            // Another process was faster, or the claim has ended meanwhile: there is nothing left to do.
+            // Another process was faster, or the claim has ended meanwhile.
             Err(failure) if matches!(failure.code.class(), Class::Refused | Class::Stale) => {}
             Err(failure) => looked.troubles.push(format!(
-                "nothing could be done about {agent} ({}): {}",
-                word.behaviour.as_str(),
+                "could not act on {agent} ({}): {}",
+                order.behaviour.as_str(),
                 failure.message
             )),
         }
     }
 
-    fn word(&self, last: &AgentSnapshot, decision: Decision, decided_after: u64) -> Word {
+    fn order_for(&self, last: &AgentSnapshot, decision: Decision, decided_after: u64) -> Order {
         let config = &self.config.overseer;
-        Word {
+        Order {
             agent: last.agent.clone(),
             incarnation: last.incarnation,
             role: last.role.clone(),
@@ -147,7 +147,7 @@ impl Agents {
     }
 
     /// Reports interventions whose process died after recording them and before reporting them.
-    fn tell_persons(&mut self, ctx: &Context, board: &Board, looked: &mut Looked) {
+    fn report_to_persons(&mut self, ctx: &Context, board: &Board, looked: &mut Looked) {
         if self.told_at == Some(board.revision) {
             return;
         }
@@ -165,7 +165,7 @@ impl Agents {
                 self.reported.insert(one.id.clone());
                 continue;
             }
-            if let Err(trouble) = self.tell(ctx, one, &question) {
+            if let Err(trouble) = self.report(ctx, one, &question) {
                 all_told = false;
                 looked.troubles.push(trouble);
             }
@@ -175,7 +175,7 @@ impl Agents {
         }
     }
 
-    fn tell(&mut self, ctx: &Context, one: &Intervention, question: &str) -> Result<(), String> {
+    fn report(&mut self, ctx: &Context, one: &Intervention, question: &str) -> Result<(), String> {
         let (id, alert) = (&one.id, Alert::of_intervention(one, question));
         let seen: String = one.evidence.iter().map(|line| format!("  {line}\n")).collect();
         let waiting = (one.action == Action::Escalate).then(|| {
@@ -183,7 +183,7 @@ impl Agents {
             format!("{id}: {text}\n{seen}{hint}. `liza resume` answers no and removes this file.\n")
         });
         let command = self.config.watch.notify.as_deref();
-        self.person.tell(ctx, &alert, waiting.as_deref(), command)?;
+        self.person.report(ctx, &alert, waiting.as_deref(), command)?;
         self.reported.insert(id.clone());
         Ok(())
     }
@@ -194,12 +194,17 @@ fn needs_person(action: Action, role: &Role) -> bool {
     action == Action::Escalate || action == Action::Halt && role == &Role::planner()
 }
 
-fn line(word: &Word) -> String {
-    let on = word.task.as_ref().map_or(String::new(), |task| format!(" on {task}"));
-    let done = match word.action {
+fn line(order: &Order) -> String {
+    let on = order.task.as_ref().map_or(String::new(), |task| format!(" on {task}"));
+    let done = match order.action {
         Action::Nudge => "was nudged",
         Action::Halt => "is halted",
-        Action::Escalate => "is put before a person",
+        Action::Escalate => "needs a person's decision",
     };
-    format!("overseer: {}{on} {done} ({}): {}", word.agent, word.behaviour.as_str(), word.evidence.join("; "))
+    format!(
+        "overseer: {}{on} {done} ({}): {}",
+        order.agent,
+        order.behaviour.as_str(),
+        order.evidence.join("; ")
+    )
 }

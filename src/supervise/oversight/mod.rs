@@ -1,5 +1,5 @@
-//! What `watch` and `run` look after beside the board itself: agents that get nowhere, patterns across tasks, the end of
-//! the sprint. Whichever of them runs does it; of several, one.
+//! Duties of `watch` and `run`: agents without progress, patterns across tasks, the end of the sprint. If several such
+//! processes run, one of them does it.
 
 mod agents;
 mod patterns;
@@ -11,13 +11,13 @@ use super::prelude::*;
 /// The result of one look, for the run or watcher that shows it.
 #[derive(Debug, Default)]
 pub struct Looked {
-    /// What was done, a line each.
+    /// The acts, one line each.
     pub done: Vec<String>,
-    /// What a person was asked.
+    /// Questions that were put to a person.
     pub questions: Vec<String>,
-    /// What could not be looked at or done.
+    /// Failures to look or to act.
     pub troubles: Vec<String>,
-    /// When to look again although nothing changes.
+    /// When to look again if the board does not change.
     pub again_in: Option<Duration>,
 }
 
@@ -31,19 +31,19 @@ impl Looked {
     }
 }
 
-/// What is known from one look to the next.
+/// The state that is kept between two looks.
 #[derive(Default)]
 pub struct Oversight {
     agents: agents::Agents,
     patterns: patterns::Patterns,
     sprint: sprint::SprintEnd,
-    /// Held while this process is the one that looks.
+    /// The lock of the process that looks.
     one_of_it: Option<SideLock>,
 }
 
 impl Oversight {
-    /// Looks at whatever is due. `ctx.now` is this moment; `revision` is that of the board, which is read only if something
-    /// calls for it.
+    /// Does all looks that are due. `ctx.now` is the present time; `revision` is the board's, which is read only if a look is
+    /// due.
     pub fn look(&mut self, ctx: &Context, revision: u64) -> Looked {
         if self.one_of_it.is_none() {
             self.one_of_it = ctx.machine.lock_oversight(ctx.now.wall).ok();

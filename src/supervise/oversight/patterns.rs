@@ -1,4 +1,4 @@
-//! Patterns across tasks: the circuit breaker trips, says so, and halts as far as its response goes.
+//! Patterns across tasks: the circuit breaker trips, reports the trip, and sets the switch of its response.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -8,31 +8,32 @@ use crate::policy::breaker::BreakerConfig;
 use super::super::prelude::*;
 use super::Looked;
 
-/// What the heads of tasks do not show, such as a red gate before a verdict, is looked at after this.
+/// How often the breaker reads whole tasks: their heads do not show all, such as a red gate before a verdict.
 const WHOLE: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub struct Patterns {
-    /// The revision that was last looked at, however briefly, and when, by the clock of this boot.
+    /// The revision and monotonic time of the last look, brief or whole.
     looked: Option<(u64, u64)>,
-    /// The same for the last look at everything, and what could be seen of it without.
+    /// The same for the last look at whole tasks, and the outline of the board then.
     whole: Option<(u64, u64, u64)>,
-    /// What liza.yaml last said well.
+    /// The last valid settings of liza.yaml.
     config: BreakerConfig,
 }
 
 impl Patterns {
-    /// Time alone makes no pattern, so a board that stands still costs nothing.
+    /// Looks only at a changed board: time alone makes no pattern.
     pub fn look(&mut self, ctx: &Context, revision: u64) -> Looked {
         let mut looked = Looked::default();
         let now = ctx.now.monotonic;
         if let Some((seen, at)) = self.looked {
-            let due = self.whole.filter(|(of, ..)| *of != revision).map(|(_, _, at)| left(at, now, WHOLE));
+            let due =
+                self.whole.filter(|(of, ..)| *of != revision).map(|(_, _, at)| time_left(at, now, WHOLE));
             if seen == revision && due.is_none_or(|due| !due.is_zero()) {
                 looked.again_in = due;
                 return looked;
             }
-            let rest = left(at, now, breaker_rest());
+            let rest = time_left(at, now, breaker_rest());
             if !rest.is_zero() {
                 looked.again_in = Some(rest);
                 return looked;
@@ -42,10 +43,10 @@ impl Patterns {
         match self.evaluate(ctx, revision) {
             Ok(done) => looked.done = done,
             Err(failure) => {
-                // Looked at again after the rest, whether or not the board has changed by then.
+                // Look again after the rest, even if the board has not changed by then.
                 self.looked = Some((u64::MAX, now));
                 looked.again_in = Some(breaker_rest());
-                looked.troubles.push(format!("the breaker could not look: {}", failure.message));
+                looked.troubles.push(format!("the breaker could not read the tasks: {}", failure.message));
             }
         }
         looked
@@ -56,7 +57,7 @@ impl Patterns {
         let board = ctx.read(&Needs::Nothing)?.board;
         let seen = outline(&board);
         let whole_is_due =
-            self.whole.is_none_or(|(_, outline, at)| outline != seen || left(at, now, WHOLE).is_zero());
+            self.whole.is_none_or(|(_, outline, at)| outline != seen || time_left(at, now, WHOLE).is_zero());
         if !whole_is_due && !breaker::is_unfinished(&board.rest.circuit_breaker) {
             return Ok(Vec::new());
         }
@@ -69,12 +70,12 @@ impl Patterns {
     }
 }
 
-fn left(since: u64, now: u64, span: Duration) -> Duration {
+fn time_left(since: u64, now: u64, span: Duration) -> Duration {
     let gone = Duration::from_nanos(now.saturating_sub(since));
     span.saturating_sub(gone)
 }
 
-/// Changes with nearly everything that patterns are made of, and with no heartbeat.
+/// A hash that changes with nearly all events that patterns consist of, but not with heartbeats.
 fn outline(board: &Board) -> u64 {
     let mut hasher = DefaultHasher::new();
     let rest = &board.rest;

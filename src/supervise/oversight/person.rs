@@ -4,7 +4,7 @@ use super::super::notifier::{Notifier, TimedAlert};
 use super::super::prelude::*;
 
 /// How long `watch.notify` may delay the end of this process.
-const FAREWELL: Duration = Duration::from_secs(10);
+const NOTIFY_AT_END: Duration = Duration::from_secs(10);
 
 pub struct Person {
     notifier: Option<Notifier>,
@@ -20,9 +20,9 @@ impl Default for Person {
 }
 
 impl Person {
-    /// Reports an alert. `waiting` is the text for `.liza/ESCALATION`, if there is to be one. The line in the alerts comes
-    /// last: a process that dies before it makes liza report twice rather than never.
-    pub fn tell(
+    /// Reports an alert. `waiting` is the text for `.liza/ESCALATION`, if any. The line in the alerts is written last: if the
+    /// process dies before that, liza reports twice rather than never.
+    pub fn report(
         &mut self,
         ctx: &Context,
         alert: &Alert,
@@ -40,7 +40,7 @@ impl Person {
                     let _ = trouble.send(text);
                 })
             });
-            notifier.tell(command, &timed)?;
+            notifier.notify(command, &timed)?;
         }
         ctx.store.append_alert(&to_json_line(&timed)).map_err(|error| error.to_string())
     }
@@ -54,7 +54,7 @@ impl Person {
 impl Drop for Person {
     fn drop(&mut self) {
         if let Some(notifier) = &mut self.notifier {
-            notifier.finish(FAREWELL);
+            notifier.finish(NOTIFY_AT_END);
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::flow::sprint;
 use super::super::prelude::*;
 use super::Looked;
 
-/// A deadline further away than this is looked at again by then: wall clocks are set, and machines sleep.
+/// The longest wait before a look at the deadline: the wall clock may be set, and the machine may sleep.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ impl SprintEnd {
         if self.seen.is_none_or(|(seen, _)| seen != revision) {
             match ctx.read(&Needs::Nothing) {
                 Ok(snapshot) => self.seen = Some((revision, sprint::due(&snapshot.board))),
-                // The command that shows the board reports what is wrong with it.
+                // Commands that show the board report its faults.
                 Err(_) => return looked,
             }
         }
@@ -30,7 +30,7 @@ impl SprintEnd {
             looked.again_in = Some(Duration::from_secs(left).min(LOOK_AGAIN));
             return looked;
         }
-        match sprint::heed_deadline(ctx) {
+        match sprint::handle_deadline(ctx) {
             Ok(done) => {
                 looked.done.extend(done);
                 self.seen = None;

@@ -1,8 +1,8 @@
-//! What a run does for a goal that was routed: it accepts the plans of workstreams, seats agents as work for their roles comes up, up to
-//! the window, hands a single job that failed to the planner, and asks the auditor before it says that all is done.
+//! A run's duties for a routed goal: it accepts the plans of workstreams, seats agents when there is work for their roles, up to the
+//! window, gives a failed single job to the planner, and starts an audit before it reports completion.
 
 use super::super::prelude::*;
-use super::super::runner::said;
+use super::super::runner::failure_text;
 use super::{Outcome, TeamRun, seat_assignment};
 use crate::board::route::{Estimate, Route, Way};
 use crate::board::rules::{RecordRoute, dependency_met};
@@ -11,7 +11,7 @@ use crate::policy::audit::{self, Step};
 use crate::policy::run::{Cause, CauseKind};
 use crate::policy::schedule::is_claimable;
 
-/// The roles that are seated on demand, beside those of the team.
+/// Roles that get seats on demand, in addition to the team's.
 const ON_DEMAND: [&str; 5] = ["supervisor", "operator", "auditor", "coder", "test_engineer"];
 
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Demand {
 }
 
 impl TeamRun<'_> {
-    /// Sees to what a route asks for beside work on tasks. Says whether the board has changed by it.
+    /// Handles plans, audits and seats of a routed goal. Returns whether the board has changed.
     pub(super) fn see_to_route(&mut self, board: &Board) -> bool {
         if self.team.only.is_some() || self.ctx.store.switches().is_ok_and(|all| all.global().is_some()) {
             return false;
@@ -43,26 +43,26 @@ impl TeamRun<'_> {
         changed |= board.route().is_some_and(|route| self.reroute(board, route));
         let has_streams = board.rest.workstreams.iter().any(|stream| stream.of_goal == board.rest.goal.id);
         if !changed && (has_streams || board.route().is_some()) {
-            // The rules know a new seat only by a board that has it.
+            // The rules need a board that contains the new seat.
             changed = self.seat_on_demand(board);
         }
         changed
     }
 
-    /// A plan whose tasks are accepted starts work at once, whatever other supervisors are at.
+    /// Accepts a plan, so that its tasks start at once, whatever the state of other plans.
     fn decide_plan(&mut self, plan: &TaskId) -> bool {
         match streams::decide(self.ctx, plan) {
             Ok(Decided::Accepted { task, tasks }) => {
                 let text = format!("its plan is accepted: {}", names(&tasks));
-                self.tell(Event::new(Kind::Approved, text).task(&task));
+                self.emit(Event::new(Kind::Approved, text).task(&task));
                 true
             }
             Ok(Decided::SentBack { task, findings }) => {
-                self.tell(Event::new(Kind::Rejected, findings.join("; ")).task(&task));
+                self.emit(Event::new(Kind::Rejected, findings.join("; ")).task(&task));
                 true
             }
             Err(failure) => {
-                self.remark(Event::notice(said(&failure)).task(plan));
+                self.remark(Event::notice(failure_text(&failure)).task(plan));
                 false
             }
         }
@@ -76,17 +76,17 @@ impl TeamRun<'_> {
                     false => format!("; probes: {}", names(&done.probes)),
                 };
                 let text = format!("audit round {}: {}{probes}", done.round, done.verdict.as_str());
-                self.tell(Event::notice(text).task(audit));
+                self.emit(Event::notice(text).task(audit));
                 true
             }
             Err(failure) => {
-                self.remark(Event::notice(said(&failure)).task(audit));
+                self.remark(Event::notice(failure_text(&failure)).task(audit));
                 false
             }
         }
     }
 
-    /// Nothing else is left to do: whether an auditor has to look first, or a person has to decide.
+    /// All tasks are done: whether an audit is missing, or a person must decide.
     pub(super) fn before_complete(&mut self, board: &Board) -> Option<Outcome> {
         if self.team.only.is_some() {
             return Some(Outcome::Complete);
@@ -94,7 +94,7 @@ impl TeamRun<'_> {
         let config = match self.ctx.project_config() {
             Ok(config) => config.audit,
             Err(failure) => {
-                self.tell_once(Kind::Notice, said(&failure));
+                self.emit_once(Kind::Notice, failure_text(&failure));
                 return None;
             }
         };
@@ -119,7 +119,7 @@ impl TeamRun<'_> {
                     task: Some(task.clone()),
                     kind: CauseKind::Person,
                     why: format!(
-                        "the auditor said {} in round {rounds} of {rounds} for {goal}",
+                        "the auditor's verdict on {goal} is {} after the last of {rounds} rounds",
                         verdict.as_str()
                     ),
                     hint: format!(
@@ -130,7 +130,7 @@ impl TeamRun<'_> {
         }
     }
 
-    /// A single job that failed is too large for one agent: the goal goes to the planner.
+    /// A failed single job is too large for one agent: the planner gets the goal.
     fn reroute(&mut self, board: &Board, route: &Route) -> bool {
         let failed = |id: &TaskId| board.task(id).filter(|task| task.status == Status::Blocked).is_some();
         let Some(job) = route.task.as_ref().filter(|id| route.route == Way::Single && failed(id)) else {
@@ -157,19 +157,17 @@ impl TeamRun<'_> {
         };
         match self.ctx.commit_as_liza(record) {
             Ok(_) => {
-                self.tell(Event::notice(format!(
-                    "{job} failed as a single job; the planner takes it from here"
-                )));
+                self.emit(Event::notice(format!("{job} failed as a single job; the planner splits it")));
                 true
             }
             Err(error) => {
-                self.remark(Event::notice(said(&error.into())));
+                self.remark(Event::notice(failure_text(&error.into())));
                 false
             }
         }
     }
 
-    /// Every role has as many seats as there is work for it, within the window.
+    /// Gives each role as many seats as it has work, within the window.
     fn seat_on_demand(&mut self, board: &Board) -> bool {
         let mut seated_more = false;
         let Ok(world) = self.ctx.store.surroundings(board) else { return false };
@@ -183,7 +181,7 @@ impl TeamRun<'_> {
                 task.role == role && is_claimable(task) && (task.status != Status::Idle || !waits())
             };
             let wanted = board.tasks.iter().filter(wanted).count().min(self.team.window);
-            // One that has stopped is replaced once: what stops the next one, too, is not the agent.
+            // A stopped seat is replaced once: if the next one stops too, the agent is not the cause.
             let seats = || self.team.seats.iter().filter(|seat| seat.role == role);
             let out = seats().filter(|seat| self.team.out.contains_key(&seat.agent)).count();
             let seated = seats().count() - out.min(1);
@@ -193,7 +191,7 @@ impl TeamRun<'_> {
             match self.seat(&role, wanted - seated) {
                 Ok(()) => seated_more = true,
                 Err(failure) => {
-                    self.tell(Event::notice(format!("no {role} can be started: {}", said(&failure))));
+                    self.emit(Event::notice(format!("no {role} can be started: {}", failure_text(&failure))));
                     self.demand.without.insert(role);
                 }
             }

@@ -1,14 +1,14 @@
-//! The end of a run: runners are asked to end, asked again, then killed, each after its grace time.
+//! The end of a run: asks runners to end, asks again, then kills them, each after its grace time.
 
 use super::super::prelude::*;
-use super::flight::{Flight, Wake};
+use super::runner_process::{RunnerProcess, Wake};
 use super::{Outcome, TeamRun};
 
 impl TeamRun<'_> {
-    /// Kills runners that were asked twice and had their time; says when even those are not waited for any more.
+    /// Kills runners whose grace time is over. Returns whether the run stops waiting for them.
     pub(super) fn kill_what_stays(&self) -> bool {
         let Some(at) = self.kill_at.filter(|at| Instant::now() >= *at) else { return false };
-        self.flights.values().for_each(Flight::kill);
+        self.runners.values().for_each(RunnerProcess::kill);
         Instant::now() >= at + at_once()
     }
 
@@ -16,26 +16,26 @@ impl TeamRun<'_> {
     pub(super) fn stop(&mut self, signal: i32) {
         self.signals += 1;
         self.stopping = Some(Outcome::Signal(signal));
-        self.flights.values().for_each(Flight::ask_to_end);
+        self.runners.values().for_each(RunnerProcess::ask_to_end);
         self.kill_at = match self.signals {
             1 => None,
             2 => Some(Instant::now() + at_once()),
             _ => self.kill_at.map(|at| at.min(Instant::now())),
         };
-        if !self.flights.is_empty() {
-            self.tell(Event::notice(match self.signals {
-                1 => "stopping: agents are asked to end and their work is kept; once more ends them at once",
-                _ => "agents are ended at once; their work is kept",
+        if !self.runners.is_empty() {
+            self.emit(Event::notice(match self.signals {
+                1 => "stopping: agents save their work and end; a second Ctrl-C ends them at once",
+                _ => "ending all agents at once; their work is kept",
             }));
         }
     }
 
-    /// Waits until all have ended; a signal cuts it short.
-    fn wait_for_flights(&mut self, patience: Duration) {
+    /// Waits until all runners have ended; a signal shortens the wait.
+    fn wait_for_runners(&mut self, patience: Duration) {
         let deadline = Instant::now() + patience;
         loop {
-            self.flights.retain(|_, flight| !flight.is_over());
-            if self.flights.is_empty() || Instant::now() >= deadline {
+            self.runners.retain(|_, running| !running.is_over());
+            if self.runners.is_empty() || Instant::now() >= deadline {
                 return;
             }
             if let Ok(Wake::Signal(_)) = self.rx.recv_timeout(Duration::from_millis(20)) {
@@ -46,17 +46,17 @@ impl TeamRun<'_> {
 }
 
 impl Drop for TeamRun<'_> {
-    /// Whatever ends a run, its agents have the time they are given to end, unless they had it already.
+    /// At the end of a run, for whatever reason, its agents get their grace time, unless they had it already.
     fn drop(&mut self) {
-        if self.flights.is_empty() {
+        if self.runners.is_empty() {
             return;
         }
         let patience = if self.kill_at.is_some() { Duration::ZERO } else { 2 * self.grace + at_once() };
-        self.flights.values().for_each(Flight::ask_to_end);
-        self.wait_for_flights(patience);
-        self.flights.values().for_each(Flight::kill);
-        self.wait_for_flights(Duration::from_secs(1));
-        let runners = self.runners();
+        self.runners.values().for_each(RunnerProcess::ask_to_end);
+        self.wait_for_runners(patience);
+        self.runners.values().for_each(RunnerProcess::kill);
+        self.wait_for_runners(Duration::from_secs(1));
+        let runners = self.runner_pids();
         self.orphans.end_all(&runners);
     }
 }

@@ -1,8 +1,8 @@
-//! A runner that has done its piece of work and may get the next one, so that it need not be started and registered again.
+//! Reuses a runner that has done its piece of work, so that the next piece needs no new start and registration.
 
 use super::super::prelude::*;
 use super::TeamRun;
-use super::flight::Found;
+use super::runner_process::TaskState;
 use crate::policy::run::Start;
 use crate::store::files::FileIdentity;
 
@@ -10,39 +10,39 @@ use crate::store::files::FileIdentity;
 const KEPT: Duration = Duration::from_secs(5);
 
 impl TeamRun<'_> {
-    /// A runner has done what it was given.
+    /// Records that a runner's piece of work is done.
     pub(super) fn freed(&mut self, agent: &AgentId) {
-        let Some(mut flight) = self.flights.remove(agent) else { return };
-        self.judge(&flight, None);
-        flight.free();
-        self.flights.insert(agent.clone(), flight);
+        let Some(mut running) = self.runners.remove(agent) else { return };
+        self.judge(&running, None);
+        running.free();
+        self.runners.insert(agent.clone(), running);
     }
 
-    /// Gives this to the runner of that agent, if one is free for it. A runner that knows other settings than liza.yaml has
-    /// now leaves; until then its seat is taken.
-    pub(super) fn hand_over(&mut self, start: &Start, found: Option<Found>) -> bool {
+    /// Gives the work to a free runner of the agent. A runner with outdated settings is dismissed instead; its seat stays taken
+    /// until it has ended.
+    pub(super) fn hand_over(&mut self, start: &Start, task_before: Option<TaskState>) -> bool {
         let settings = settings(self.ctx);
-        let Some(flight) = self.flights.get_mut(&start.agent) else { return false };
-        if flight.settings == settings {
-            flight.hand(start.clone(), found);
+        let Some(running) = self.runners.get_mut(&start.agent) else { return false };
+        if running.settings == settings {
+            running.hand(start.clone(), task_before);
         } else {
-            flight.dismiss();
+            running.dismiss();
         }
         true
     }
 
-    /// Lets runners go that have nothing to do: all of them if no other runner works. Says whether some are still there.
+    /// Dismisses idle runners: all of them if no other runner works. Returns whether any runner is left.
     pub(super) fn dismiss_free(&mut self, others_work: bool) -> bool {
-        for flight in self.flights.values_mut() {
-            if flight.free_since.is_some_and(|since| !others_work || since.elapsed() >= KEPT) {
-                flight.dismiss();
+        for running in self.runners.values_mut() {
+            if running.free_since.is_some_and(|since| !others_work || since.elapsed() >= KEPT) {
+                running.dismiss();
             }
         }
-        !self.flights.is_empty()
+        !self.runners.is_empty()
     }
 }
 
-/// Which liza.yaml there is.
+/// The identity of liza.yaml.
 pub(super) fn settings(ctx: &Context) -> Option<FileIdentity> {
     FileIdentity::at(&ctx.root().join("liza.yaml")).ok()
 }

@@ -1,4 +1,4 @@
-//! What agents of a run set free, and what was there before it.
+//! Processes that agents of a run left behind, as opposed to processes that existed before the run.
 
 use rustix::process::{Pid, WaitOptions};
 
@@ -7,26 +7,26 @@ use super::super::prelude::*;
 pub struct Orphans {
     /// Processes that this process had started before it became liza (`exec`): neither they nor their children are ours.
     early: Vec<Process>,
-    /// Ended, but perhaps not reaped yet.
+    /// Killed, but perhaps not reaped yet.
     ended: Vec<Pid>,
 }
 
 impl Orphans {
-    /// To be called before anything is started.
+    /// Call this before the run starts any process.
     pub fn at_start() -> Self {
         let found = if crate::host::has_children() { crate::host::descendants() } else { Vec::new() };
         let early = found.into_iter().map(crate::host::process).collect();
         Self { early, ended: Vec::new() }
     }
 
-    /// Learns what the early ones have started meanwhile, as long as it can be seen whose it is.
+    /// Adds children of the early processes, while their parents still show whose they are.
     pub fn learn(&mut self, runners: &BTreeSet<u32>) {
         self.early.retain(crate::host::lives);
         if self.early.is_empty() {
             return;
         }
         let known: BTreeSet<u32> = self.early.iter().map(|process| process.pid).collect();
-        // In this order, so that what is started meanwhile is not taken for theirs.
+        // In this order, so that a process started meanwhile is not taken for an early one.
         let all = crate::host::descendants_except(runners);
         let ours: BTreeSet<u32> =
             crate::host::descendants_except(&runners.union(&known).copied().collect()).into_iter().collect();
@@ -39,7 +39,7 @@ impl Orphans {
         self.learn(runners);
         let mut spared = runners.clone();
         spared.extend(self.early.iter().map(|process| process.pid));
-        // What was set free is below a child of this process; only then every process is looked at.
+        // Orphans are below a child of this process; without a new child, the process list is not read.
         if crate::host::children().is_subset(&spared) {
             return 0;
         }
@@ -53,10 +53,10 @@ impl Orphans {
         found.len()
     }
 
-    /// The last look: the children of what was ended come one after the other.
+    /// Kills until none is left: the children of a killed process become orphans in turn.
     pub fn end_all(&mut self, runners: &BTreeSet<u32>) {
         let deadline = Instant::now() + Duration::from_secs(2);
-        // That there is none is sure, unlike what a list of children says that is made while they come and go.
+        // "No child" from the kernel is certain; a list of children may miss some that start meanwhile.
         while crate::host::has_children() && self.end(runners) > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -1,4 +1,4 @@
-//! Reports each thing that waits for a person of the team once, on the terminal and by `watch.notify`.
+//! Reports each task that waits for a person of the team once, on the terminal and by `watch.notify`.
 
 use super::super::notifier::{Notifier, TimedAlert};
 use super::super::prelude::*;
@@ -7,7 +7,7 @@ use crate::board::World;
 use crate::policy::alerts::{Alert, Kind as AlertKind};
 use crate::policy::run::{Cause, for_people};
 
-/// What was reported to them already.
+/// The reports already made.
 #[derive(Default)]
 pub(super) struct Persons {
     reported: BTreeSet<String>,
@@ -25,20 +25,20 @@ impl Persons {
 impl TeamRun<'_> {
     pub(super) fn call_people(&mut self, board: &Board, world: &World) {
         let waiting = for_people(board, world, &self.ctx.now, &self.team);
-        // What comes again after it was gone is news.
+        // A cause that was gone and comes again is reported again.
         self.persons.reported.retain(|key| waiting.iter().any(|one| &one.key == key));
         for one in waiting {
             if !self.persons.reported.insert(one.key.clone()) {
                 continue;
             }
             let text = format!("{} ({})", one.why, one.hint);
-            self.tell(Event::new(Kind::ReviewWanted, text).task(&one.task));
+            self.emit(Event::new(Kind::ReviewWanted, text).task(&one.task));
             let alert = Alert::new(AlertKind::PersonWanted, &one.task, &one.key, one.why, one.hint);
             self.notify(TimedAlert { time: self.ctx.now.wall, alert });
         }
-        let heard =
+        let troubles =
             self.persons.notifier.as_ref().map(|(_, troubles)| troubles.try_iter().collect::<Vec<_>>());
-        heard.into_iter().flatten().for_each(|trouble| self.remark(Event::notice(trouble)));
+        troubles.into_iter().flatten().for_each(|trouble| self.remark(Event::notice(trouble)));
     }
 
     /// Runs the command `watch.notify`, if there is one.
@@ -54,7 +54,7 @@ impl TeamRun<'_> {
             });
             (notifier, troubles)
         });
-        if let Err(trouble) = notifier.tell(&command, &alert) {
+        if let Err(trouble) = notifier.notify(&command, &alert) {
             self.remark(Event::notice(trouble));
         }
     }

@@ -1,4 +1,4 @@
-//! Assigns each seat of the team an agent id and a provider; ids that others use are not taken.
+//! Assigns each seat of the team a free agent id and a provider.
 
 use super::super::prelude::*;
 use super::super::runner::{check_program, choose};
@@ -22,14 +22,14 @@ impl Checked {
         let config = ctx.project_config()?;
         if let Some(member) = team.iter().find(|member| !(1..=MOST_OF_A_ROLE).contains(&member.count)) {
             return Err(Failure::usage(format!(
-                "{} of the role {} cannot be had: a team has 1 to {MOST_OF_A_ROLE} of each",
+                "the team asks for {} of the role {}; it may have 1 to {MOST_OF_A_ROLE} of each",
                 member.count, member.role
             ))
             .hint("`--team coder=3`, for example, or `count: 3` under `team` in liza.yaml"));
         }
         let one_run = ctx.machine.take_run()?.ok_or_else(|| {
-            Failure::new(ErrorCode::StaleRunning, "a run of this board is under way already")
-                .hint("`liza status` shows what it does; stop it with Ctrl-C where it runs, or `liza abort`")
+            Failure::new(ErrorCode::StaleRunning, "another `liza run` works on this board")
+                .hint("`liza status` shows it; to stop it, press Ctrl-C in its terminal or type `liza abort`")
         })?;
         let mut providers = Vec::new();
         for member in team {
@@ -48,14 +48,15 @@ fn provider_among(config: &ProjectConfig, member: &TeamMember, all: Option<&str>
     if is_person(config, member, all) {
         return Ok(HUMAN.to_owned());
     }
-    let chosen = choose(config, &member.role, asked(config, member, all))?;
+    let chosen = choose(config, &member.role, requested_provider(config, member, all))?;
     check_program(&chosen)?;
     Ok(chosen.name)
 }
 
-/// A person stays one whatever command plays the agents.
+/// `--provider` does not replace a person.
 fn is_person(config: &ProjectConfig, member: &TeamMember, all: Option<&str>) -> bool {
-    member.provider.as_deref() == Some(HUMAN) || all.is_none() && asked(config, member, None) == Some(HUMAN)
+    member.provider.as_deref() == Some(HUMAN)
+        || all.is_none() && requested_provider(config, member, None) == Some(HUMAN)
 }
 
 /// Roles that a person plays.
@@ -64,7 +65,7 @@ pub(super) fn people(team: &[TeamMember], providers: &[String]) -> BTreeSet<Role
     members.filter(|(_, provider)| *provider == HUMAN).map(|(member, _)| member.role.clone()).collect()
 }
 
-/// A person has no seat. Where all reviewers are people, one seat merges what they approved.
+/// A person has no seat. If all reviewers are people, one seat merges the tasks that they approved.
 fn seated(team: &[TeamMember], providers: Vec<String>) -> Vec<(TeamMember, String)> {
     let reviewer = Role::code_reviewer();
     let (people, mut agents): (Vec<_>, Vec<_>) =
@@ -79,18 +80,22 @@ fn seated(team: &[TeamMember], providers: Vec<String>) -> Vec<(TeamMember, Strin
 }
 
 /// An entry of liza.yaml without a provider uses the provider of its role, whatever another entry of that role says.
-fn asked<'a>(config: &'a ProjectConfig, member: &'a TeamMember, all: Option<&'a str>) -> Option<&'a str> {
+fn requested_provider<'a>(
+    config: &'a ProjectConfig,
+    member: &'a TeamMember,
+    all: Option<&'a str>,
+) -> Option<&'a str> {
     let of_role = || config.roles.get(&member.role).and_then(|role| role.provider.as_deref());
     let of_entry = || of_role().or(config.provider.as_deref()).filter(|_| config.team.contains(member));
     all.or(member.provider.as_deref()).or_else(of_entry)
 }
 
-/// A runner that never existed. An agent with a runner on record was not registered by hand.
+/// A placeholder process: an agent with a runner on record was not registered by hand.
 fn no_runner() -> Process {
     Process { boot: "none".to_owned(), ..crate::host::this_process() }
 }
 
-/// Run by another process, or registered by hand: a person or a script works under that name.
+/// Whether another process runs this agent, or a person or script registered it.
 pub(super) fn is_anothers(ctx: &Context, id: &AgentId, agent: &Agent) -> bool {
     let running = || ctx.machine.is_running(id, agent.runner.as_ref());
     agent.is_active() && (agent.runner.is_none() || running())
@@ -113,7 +118,7 @@ pub(super) fn seat_team(
     Ok(seats)
 }
 
-/// Seats one entry of the team beside those that are taken.
+/// Adds the seats of one entry of the team.
 pub(super) fn seat_more(
     ctx: &Context,
     member: &TeamMember,

@@ -1,11 +1,11 @@
-//! What a run may cost: where it began to count, and a word when a cap is nearly used.
+//! The spend caps of a run: the start of its counting, and warnings when a cap is nearly used.
 
 use super::super::prelude::*;
 use super::TeamRun;
 use crate::board::rules::BeginRun;
 use crate::policy::spend::near;
 
-/// A run with a cap counts from here on.
+/// Starts counting for a run with a cap.
 pub(super) fn begin_run(ctx: &Context, caps: &mut KnownCaps) -> Result<(), Failure> {
     if !caps.look(ctx).run.is_none() {
         ctx.commit_step(BeginRun { owner: crate::host::this_process() })?;
@@ -16,8 +16,8 @@ pub(super) fn begin_run(ctx: &Context, caps: &mut KnownCaps) -> Result<(), Failu
 impl TeamRun<'_> {
     pub(super) fn warn_of_spending(&mut self, board: &Board) {
         let found = near(board, &self.team.caps);
-        // What was raised since is news when it is near again.
-        self.caps_told.retain(|(setting, subject, _)| {
+        // A raised cap is reported again when it is nearly used.
+        self.caps_reported.retain(|(setting, subject, _)| {
             found.iter().any(|cap| cap.setting == *setting && &cap.subject == subject)
         });
         for cap in found {

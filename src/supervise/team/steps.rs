@@ -1,11 +1,11 @@
-//! What each agent of a run did last, read from the output that its runner keeps. Only for people who watch.
+//! The latest step of each agent of a run, from the output that its runner keeps. Only for a person who watches.
 
 use super::super::prelude::*;
 use crate::flow::sessions::{self, Reader};
 use crate::provider::Step;
 use crate::text::clipped;
 
-/// So much of a step is kept.
+/// The most characters of a step.
 const MOST_SHOWN: usize = 300;
 
 #[derive(Default)]
@@ -17,16 +17,16 @@ struct Followed {
     reader: Reader,
     session: PathBuf,
     last: Option<String>,
-    /// When it was last asked whether there is a newer session.
+    /// When liza last looked for a newer session.
     asked: Instant,
     seen: Instant,
 }
 
-/// A new session is looked for this often.
+/// How often liza looks for a new session.
 const LOOK_FOR_SESSION: Duration = Duration::from_secs(3);
 
 impl Steps {
-    /// Reads on in the outputs of those that run, and forgets the others.
+    /// Reads new output of running agents, and forgets the others.
     pub(super) fn follow<'a>(&mut self, ctx: &Context, running: impl Iterator<Item = &'a AgentId>) {
         let running: BTreeSet<&AgentId> = running.collect();
         self.followed.retain(|agent, _| running.contains(agent));
@@ -54,14 +54,14 @@ impl Steps {
         }
     }
 
-    /// Its last step since that moment.
+    /// The agent's last step since that time.
     pub(super) fn last_of(&self, agent: &AgentId, since: Instant) -> Option<String> {
         let one = self.followed.get(agent).filter(|one| one.seen >= since)?;
         one.last.clone()
     }
 }
 
-/// A step in one line; what a tool answered says nothing about what the agent does.
+/// A step in one line; none for a tool's answer, which is no act of the agent.
 fn words(step: &Step) -> Option<String> {
     let text = match step {
         Step::Said { text } | Step::Thought { text } | Step::Printed { text } => text.clone(),

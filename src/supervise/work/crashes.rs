@@ -1,4 +1,4 @@
-//! An agent's command that ended badly: it is started again, its runner gives up, or its task is blocked.
+//! After a crash of an agent's command: starts it again, gives up, or blocks its task.
 
 use super::super::prelude::*;
 use super::super::runner::{After, Left, Runner};
@@ -8,11 +8,11 @@ use crate::board::history::Event as Past;
 use crate::policy::restart::{questions_after_crashes, task_is_to_blame};
 use crate::text::list_words;
 
-/// How the reason begins for which a crashing agent's task is let go.
+/// First words of the reason for releasing a crashing agent's task.
 const CRASH_MARK: &str = "the agent crashed 3 times in 5 minutes";
 
 impl Runner {
-    /// What follows a crash; nothing, if the agent is to be started again now.
+    /// What the runner does after a crash; none if it starts the agent again now.
     pub(super) fn after_crash(
         &mut self,
         assignment: &Assignment,
@@ -27,7 +27,7 @@ impl Runner {
         let words = if words.starts_with(&code) { words.to_owned() } else { format!("{code}; {words}") };
         let gave_up = format!("{CRASH_MARK}, last with {words}");
         if let Some((task, why)) = task.and_then(|task| Some((task, self.to_blame(task)?))) {
-            self.tell_failure(trouble, format!("{words}; its task is blocked"), Some(task));
+            self.emit_failure(trouble, format!("{words}; its task is blocked"), Some(task));
             if self.redispatch_after_crashes(assignment, ended, &why).is_none() {
                 self.block(assignment, why, questions_after_crashes(task));
             }
@@ -37,32 +37,32 @@ impl Runner {
         match after {
             AfterCrash::Restart(pause) => {
                 let text = format!("{words}; started again in {} s", pause.as_secs());
-                self.tell_failure(trouble, text, task);
+                self.emit_failure(trouble, text, task);
                 self.pause(task, pause).map(After::Leave)
             }
             AfterCrash::GiveUp => {
-                self.tell_failure(trouble, format!("{words}; not started again"), task);
-                // The next dispatch of a slice may be played by another program.
+                self.emit_failure(trouble, format!("{words}; not started again"), task);
+                // The next dispatch of a slice may use another provider.
                 if let Some(after) = self.redispatch_after_crashes(assignment, ended, &gave_up) {
                     let other = self.config.roles.get(&self.role).is_some_and(|role| role.fallback.is_some());
                     return Some(if other { after } else { After::Leave(Left::GaveUp(gave_up)) });
                 }
-                self.let_go_after_crashes(assignment, &gave_up);
+                self.release_after_crashes(assignment, &gave_up);
                 Some(After::Leave(Left::GaveUp(gave_up)))
             }
         }
     }
 
-    /// Why the task is the cause, if it is.
+    /// Why the task seems to cause the crashes, if it does.
     fn to_blame(&self, task: &TaskId) -> Option<String> {
         let board = self.board(Some(task)).ok()?;
         task_is_to_blame(&board, task, self.ctx.now.wall)
     }
 
-    /// A second agent that gives up on the task blocks it, however long ago the first one did.
-    fn let_go_after_crashes(&mut self, assignment: &Assignment, why: &str) {
+    /// Blocks the task if it is the second agent to give up on it, however long ago the first one did.
+    fn release_after_crashes(&mut self, assignment: &Assignment, why: &str) {
         let Assignment::Task { task, .. } = assignment else {
-            return self.let_go(assignment, why);
+            return self.release_work(assignment, why);
         };
         let board = self.board(Some(task)).ok();
         let known = board.as_ref().and_then(|board| board.task(task));
@@ -73,10 +73,10 @@ impl Runner {
             .map(|line| line.agent.to_string())
             .collect();
         if others.is_empty() {
-            return self.let_go(assignment, why);
+            return self.release_work(assignment, why);
         }
         let agents = list_words(others.iter().map(String::as_str).chain([self.agent.as_str()]));
-        let why = format!("{agents} crashed on it again and again");
+        let why = format!("{agents} crashed on it repeatedly");
         self.block(assignment, why, questions_after_crashes(task));
     }
 }

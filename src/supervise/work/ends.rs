@@ -1,18 +1,18 @@
-//! How a piece of work is ended for an agent that does not end it itself.
+//! Ends a piece of work for an agent that does not end it itself.
 
 use super::super::output::CAP_MARK;
 use super::super::prelude::*;
-use super::super::runner::{After, Runner, said};
+use super::super::runner::{After, Runner, failure_text};
 use super::{LIMIT_HANDOFFS, LIMIT_MARK, left_words};
 use crate::board::rules::{Block, Edition, HandOff, LIMIT_QUESTIONS, Limit};
 use crate::director::Problem;
 use crate::text::clipped;
 
-/// The log has all of the evidence.
+/// The longest reason on the board; the journal has all evidence.
 const LONGEST_REASON: usize = 2000;
 
 impl Runner {
-    /// A limit is reached and the agent did not hand off: its runner does.
+    /// Hands off for an agent that reached a limit and did not hand off itself.
     pub(super) fn end_at_limit(
         &mut self,
         assignment: &Assignment,
@@ -48,7 +48,7 @@ impl Runner {
                     package: None,
                     edition: Edition::NOW,
                 };
-                self.end_claim(task, crate::flow::handoff::filled(&self.ctx, handoff).into())
+                self.end_claim(task, crate::flow::handoff::with_facts(&self.ctx, handoff).into())
             }
             Assignment::Review { task } => {
                 let times = self.cut_reviews.entry(task.clone()).or_default();
@@ -63,7 +63,7 @@ impl Runner {
         }
     }
 
-    /// An agent that asks to be restarted again and again has had its handoffs.
+    /// Ends the work of an agent that asks for a restart too often.
     pub(super) fn end_of_restarts(&mut self, assignment: &Assignment, restarts: u32) -> Option<After> {
         let most = self.board(None).ok()?.config().max_handoffs;
         if restarts < most {
@@ -73,7 +73,7 @@ impl Runner {
         Some(self.block(assignment, Limit::Handoffs(most).reason(), questions))
     }
 
-    /// Lets others review it; this agent does not for so long.
+    /// Releases the review for other agents; this agent does not take it again during `rest`.
     fn release_review(&mut self, task: &TaskId, rest: Duration) -> After {
         self.rest_from(format!("review {task}"), rest);
         self.end_claim(task, ReleaseReview { task: task.clone() }.into())
@@ -96,7 +96,7 @@ impl Runner {
                 let reason = format!("{why}; {}", words_of(left));
                 self.block(assignment, reason, halting::questions(halt, task))
             }
-            // Another reviewer's turn, if there is one.
+            // Another reviewer may take it.
             Assignment::Review { task } => {
                 self.release_review(task, Duration::from_secs(self.config.overseer.nudge_cooldown_seconds))
             }
@@ -104,14 +104,15 @@ impl Runner {
         }
     }
 
-    /// Several sessions in a row changed nothing: the planner or a person has to look at it.
+    /// Blocks the work after several sessions without any change: the planner or a person decides.
     pub(super) fn give_up_on(&mut self, assignment: &Assignment, why: String) -> After {
         let of = assignment.task().map_or_else(|| self.agent.to_string(), TaskId::to_string);
-        let question = format!("What does it need to go on? `liza agent log {of}` shows its last session.");
+        let question =
+            format!("What does the task need to proceed? `liza agent log {of}` shows its last session.");
         self.block(assignment, why, vec![question])
     }
 
-    /// Blocks what is worked on or reviewed; of a plan, what it was woken for counts as planned.
+    /// Blocks the task; for a planner, its occasions count as handled.
     pub(super) fn block(&mut self, assignment: &Assignment, reason: String, questions: Vec<String>) -> After {
         let (task, epoch) = match assignment {
             Assignment::Task { task, epoch } => (task, Some(*epoch)),
@@ -124,8 +125,8 @@ impl Runner {
         )
     }
 
-    /// The agent is given up; others go on with what it leaves.
-    pub(super) fn let_go(&self, assignment: &Assignment, why: &str) {
+    /// Releases the work for other agents.
+    pub(super) fn release_work(&self, assignment: &Assignment, why: &str) {
         let what: Transition = match assignment {
             Assignment::Task { task, epoch } => {
                 Release { task: task.clone(), epoch: Some(*epoch), reason: why.to_owned() }.into()
@@ -134,7 +135,7 @@ impl Runner {
             Assignment::Plan { .. } => return,
         };
         if let Err(failure) = self.ctx.commit_any(what) {
-            self.tell(Event::notice(format!("it could not be let go: {}", said(&failure))));
+            self.emit(Event::notice(format!("could not release it: {}", failure_text(&failure))));
         }
     }
 
@@ -146,27 +147,27 @@ impl Runner {
         };
         let event = match self.ctx.commit_any(what) {
             Ok(_) => done,
-            Err(failure) => Event::notice(format!("it could not be ended: {}", said(&failure))),
+            Err(failure) => Event::notice(format!("could not end the claim: {}", failure_text(&failure))),
         };
-        self.tell(event.task(task));
+        self.emit(event.task(task));
         After::GoOn
     }
 
-    /// The dispatch of a slice breaks a rule: no agent is sent it.
+    /// Blocks a slice whose dispatch breaks a rule, without starting an agent.
     pub(super) fn invalid_dispatch(&mut self, assignment: &Assignment, problems: &[Problem]) -> After {
         let text = format!("dispatch error: {}", crate::director::reading::listed(problems));
-        self.tell(Event::notice(text.clone()));
+        self.emit(Event::notice(text.clone()));
         self.block(assignment, text, vec!["How should the slice be planned instead?".to_owned()])
     }
 
     /// Information that the prompt needs is missing: liza does not guess it.
     pub(super) fn incomplete(&mut self, assignment: &Assignment, missing: &[String]) -> After {
-        let text = format!("the prompt lacks what the agent needs; missing: {}", missing.join("; "));
-        self.tell(Event::notice(text.clone()));
-        self.block(assignment, text, vec!["Can what is missing be supplied?".to_owned()])
+        let text = format!("the prompt is incomplete; missing: {}", missing.join("; "));
+        self.emit(Event::notice(text.clone()));
+        self.block(assignment, text, vec!["Can a person supply the missing information?".to_owned()])
     }
 }
 
 fn words_of(left: Option<&Leftovers>) -> String {
-    left.map_or("nothing is known of its worktree".to_owned(), left_words)
+    left.map_or("its worktree could not be examined".to_owned(), left_words)
 }

@@ -1,8 +1,8 @@
-//! Why a session failed, by the provider's own words, and what follows: what a retry cannot help is not tried again.
+//! Classifies a session's failure by the provider's own messages, and decides whether to try again.
 
 use super::super::event::FailureNote;
 use super::super::prelude::*;
-use super::super::runner::{After, Left, Runner, said};
+use super::super::runner::{After, Left, Runner, failure_text};
 use super::super::session::Ended;
 use crate::board::breaker::CrashClass;
 use crate::board::rules::RecordCrash;
@@ -10,35 +10,35 @@ use crate::policy::provider::{Ending, OutputFormat};
 use crate::policy::provider_errors::again_at;
 use crate::text::{clipped, shown_line};
 
-/// How long a provider rests that does not say when its quota is there again.
+/// Pause of a provider that does not say when its quota returns.
 const QUOTA_REST: Duration = Duration::from_secs(1800);
-/// A limit of requests that lasts longer than this is a matter of quota.
+/// A rate limit that lasts longer than this counts as missing quota.
 const LONGEST_LIMIT: i64 = 600;
-/// So often in a row a service that cannot be had for the moment is waited for.
+/// How many times in a row the runner waits for an unavailable service.
 const MOST_WAITS: u32 = 5;
 /// The first of those waits, in pauses after a crash.
 const FIRST_WAIT: u32 = 15;
 const LONGEST_LINE: usize = 300;
-/// So many sessions in a row that changed nothing, and whose last failed call was denied, are enough.
+/// The runner gives up after this many sessions in a row without a change and with a denied last call.
 const DENIED_SESSIONS: u32 = 2;
 
-/// What went wrong with a session.
+/// The failure of a session.
 pub(super) struct Trouble {
     pub class: CrashClass,
-    /// What the provider said, or what came of its tools.
+    /// The provider's message, or the state of its tool calls.
     line: Option<String>,
     until: Option<Wall>,
 }
 
 impl Trouble {
-    /// One of which no more is known.
+    /// A failure without a known cause.
     pub fn plain() -> Self {
         Self { class: CrashClass::Crash, line: None, until: None }
     }
 }
 
 impl Runner {
-    /// What was wrong with a session that crashed, or that ended well and came to nothing.
+    /// The cause of a crash, or of a successful session without any change.
     pub(super) fn trouble(&self, ended: &Ended, ending: Ending, empty: u32) -> Option<Trouble> {
         let usage = &ended.usage;
         let table = self.entry.errors.clone().unwrap_or_default();
@@ -48,7 +48,7 @@ impl Runner {
         }
         let denied = usage.tool_calls > 0 && usage.failed_calls >= usage.tool_calls;
         let calls = || format!("{} of {} tool calls failed", usage.failed_calls, usage.tool_calls);
-        // Where some work, one that did not may be a slip; the second session in a row that comes to nothing is none.
+        // If some calls succeed, one failed call may be a mistake; two sessions in a row without a change are not.
         if (denied || usage.failed_calls > 0 && empty >= DENIED_SESSIONS)
             && let Some(last) = usage.last_failure.as_deref()
             && table.class_of(last) == Some(CrashClass::Permission)
@@ -56,27 +56,26 @@ impl Runner {
             let line = Some(format!("{}: {}", calls(), one_line(last)));
             return Some(Trouble { class: CrashClass::Permission, line, until: None });
         }
-        // Some sandboxes hide from liza what they denied; that liza.yaml asked for it is known.
+        // Some sandboxes do not report what they denied; but liza.yaml shows the configured `deny`.
         if !crashed && usage.failed_calls == usage.tool_calls && self.is_started_without_liza() {
-            let line = format!("`deny` of the role {} in liza.yaml keeps `liza` from it", self.role);
+            let line = format!("`deny` of the role {} in liza.yaml denies `liza` to the agent", self.role);
             return Some(Trouble { class: CrashClass::Permission, line: Some(line), until: None });
         }
-        // What a tool printed about a login is not the provider's; where no tool was called, all is. Plain text may be about
-        // anything, so that it counts only after a crash.
+        // A line about a login may come from a tool, unless no tool was called. Plain text counts only after a crash.
         let own = usage.last_error.iter().filter(|_| crashed || usage.errors > 0);
         let talks =
             matches!(self.entry.output.unwrap_or_default(), OutputFormat::Text | OutputFormat::AiderText);
-        let printed = ended.said.iter().rev().filter(|_| crashed || usage.tool_calls == 0 && !talks);
+        let printed = ended.last_lines.iter().rev().filter(|_| crashed || usage.tool_calls == 0 && !talks);
         let candidates: Vec<&String> = own.chain(printed).collect();
         let known = candidates.iter().find_map(|line| Some((table.class_of(line)?, line)));
         let line = match known {
             Some((_, line)) => Some(one_line(line)),
             None if crashed && denied => Some(calls()),
-            // What liza refused is said in the line above its hint.
+            // liza's refusal is in the line above its hint.
             None => candidates.iter().find(|line| !line.starts_with("hint: ")).map(|line| one_line(line)),
         };
         let class = match known {
-            // That is about one tool of many.
+            // This concerns only one of many tools.
             Some((class, _)) if class != CrashClass::Permission || usage.tool_calls == usage.failed_calls => {
                 class
             }
@@ -90,13 +89,13 @@ impl Runner {
         Some(Trouble { class, line, until })
     }
 
-    /// Whether its role is denied a kind of tools without which its program cannot run `liza`.
+    /// Whether the role's `deny` includes the tools that the program needs to run `liza`.
     fn is_started_without_liza(&self) -> bool {
         let denied = Registry::new(&self.config).started_without(&self.role, &self.entry);
         denied.classes.iter().filter_map(|class| self.entry.denial(*class)).any(|denial| denial.without_liza)
     }
 
-    /// What follows; nothing, if the agent is to be started again now.
+    /// What the runner does next; none if it starts the agent again now.
     pub(super) fn after_trouble(
         &mut self,
         assignment: &Assignment,
@@ -125,16 +124,16 @@ impl Runner {
         match trouble.class {
             CrashClass::Login | CrashClass::Permission => {
                 self.record_failure(&trouble, &words, task.as_ref());
-                self.tell_failure(&trouble, format!("{words}; not started again"), task.as_ref());
-                self.let_go(assignment, &words);
+                self.emit_failure(&trouble, format!("{words}; not started again"), task.as_ref());
+                self.release_work(assignment, &words);
                 Some(After::Leave(Left::GaveUp(words)))
             }
             CrashClass::Quota => {
                 self.record_failure(&trouble, &words, task.as_ref());
-                self.tell_failure(&trouble, words.clone(), task.as_ref());
-                self.let_go(assignment, &words);
+                self.emit_failure(&trouble, words.clone(), task.as_ref());
+                self.release_work(assignment, &words);
                 if self.options.parent.is_some() {
-                    // The run knows by now, and starts this provider again when it is time.
+                    // The run starts this provider again when its pause is over.
                     return Some(After::Leave(Left::Done));
                 }
                 if self.options.once {
@@ -148,7 +147,7 @@ impl Runner {
                 self.record_failure(&trouble, &words, task.as_ref());
                 let pause = self.wait_for(&trouble);
                 let text = format!("{words}; started again in {} s", pause.as_secs());
-                self.tell_failure(&trouble, text, task.as_ref());
+                self.emit_failure(&trouble, text, task.as_ref());
                 self.pause(task.as_ref(), pause).map(After::Leave)
             }
             CrashClass::Context | CrashClass::Crash => {
@@ -157,53 +156,53 @@ impl Runner {
         }
     }
 
-    /// Never longer than its lease lasts.
+    /// The pause before the next start; never longer than the lease.
     fn wait_for(&self, trouble: &Trouble) -> Duration {
-        let said = trouble.until.map(|until| until.since(crate::host::now().wall).max(1).unsigned_abs());
+        let wait = trouble.until.map(|until| until.since(crate::host::now().wall).max(1).unsigned_abs());
         let growing = back_off() * FIRST_WAIT * 2u32.pow(self.waits.saturating_sub(1).min(8));
         let lease = self.board_config_lease() / 2;
-        said.map_or(growing, Duration::from_secs).min(Duration::from_secs(lease.max(1)))
+        wait.map_or(growing, Duration::from_secs).min(Duration::from_secs(lease.max(1)))
     }
 
     fn board_config_lease(&self) -> u64 {
         self.ctx.read(&Needs::Nothing).map_or(60, |snapshot| snapshot.board.config().lease_seconds)
     }
 
-    /// What a person reads: what is wrong, in whose words, and what helps.
+    /// The message for a person: the failure, the provider's words, the remedy.
     fn words_of(&self, trouble: &Trouble, ended: &Ended) -> String {
         let (name, line) = (&self.provider, trouble.line.as_deref());
-        let said = line.map_or(String::new(), |line| format!(": {line}"));
+        let detail = line.map_or(String::new(), |line| format!(": {line}"));
         match trouble.class {
             CrashClass::Login => {
                 let help = self.entry.login_command.as_deref();
                 let help =
                     help.map_or(String::new(), |command| format!("; `{command}` logs in, then run again"));
-                format!("{name} is not logged in{said}{help}")
+                format!("{name} is not logged in{detail}{help}")
             }
             CrashClass::Permission => {
                 format!(
-                    "{name} denied the agent's tools{said}; `permissions` of `{name}` in liza.yaml grants them"
+                    "{name} denied the agent's tools{detail}; `permissions` of `{name}` in liza.yaml grants them"
                 )
             }
             CrashClass::Quota => {
                 let until = trouble.until.map_or(String::new(), |until| format!(" until {until}"));
-                format!("{name} has no quota{until}{said}")
+                format!("{name} has no quota{until}{detail}")
             }
-            CrashClass::RateLimit => format!("{name} limits its requests{said}"),
-            CrashClass::Network => format!("{name} cannot reach its service{said}"),
-            CrashClass::Context => format!("the context of {name} is full{said}"),
-            CrashClass::Crash => format!("{}{said}", ended.words()),
+            CrashClass::RateLimit => format!("{name} limits its requests{detail}"),
+            CrashClass::Network => format!("{name} cannot reach its service{detail}"),
+            CrashClass::Context => format!("the context of {name} is full{detail}"),
+            CrashClass::Crash => format!("{}{detail}", ended.words()),
         }
     }
 
-    pub(super) fn tell_failure(&self, trouble: &Trouble, text: String, task: Option<&TaskId>) {
+    pub(super) fn emit_failure(&self, trouble: &Trouble, text: String, task: Option<&TaskId>) {
         let note =
             FailureNote { class: trouble.class, provider: self.provider.clone(), until: trouble.until };
         let event = Event::new(Kind::Crashed, text).about(task);
-        self.tell(Event { failure: Some(note), ..event });
+        self.emit(Event { failure: Some(note), ..event });
     }
 
-    /// For status and the breaker. The runner goes on whether or not it can be put on record.
+    /// Records the failure for `liza status` and the breaker. If that fails, the runner goes on.
     pub(super) fn record_failure(&self, trouble: &Trouble, words: &str, task: Option<&TaskId>) {
         let crash = RecordCrash {
             task: task.cloned(),
@@ -213,7 +212,7 @@ impl Runner {
             until: trouble.until,
         };
         if let Err(failure) = self.ctx.commit(crash) {
-            self.tell(Event::notice(format!("the crash is not on record: {}", said(&failure))));
+            self.emit(Event::notice(format!("could not record the crash: {}", failure_text(&failure))));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Sessions on slices: the dispatch that is sent, the result that is taken, and the ladder when there is none.
+//! Sessions on slices: sends the dispatch, takes the result, and without a result asks again, redispatches or blocks.
 
 use super::super::prelude::*;
-use super::super::runner::{After, Runner, check_program, choose, said};
+use super::super::runner::{After, Runner, check_program, choose, failure_text};
 use super::super::session::{Ended, Files};
 use super::super::waits::minute;
 use super::left_words;
@@ -16,15 +16,15 @@ use crate::policy::provider::ProviderEntry;
 use crate::provider::LastMessage;
 use crate::text::{clipped, shown_line};
 
-/// So much of an output is kept as evidence on the board; the files have all of it.
+/// How much of an output is kept as evidence on the board; the files have all of it.
 const LONGEST_EXCERPT: usize = 1500;
-/// So much of an output is read for its last message.
+/// How much of an output is searched for its last message.
 const LONGEST_OUTPUT: u64 = 64 * 1024 * 1024;
 
-/// What is sent to an agent.
+/// The text that is sent to an agent.
 pub(super) struct Message {
     pub text: String,
-    /// It is a dispatch, and is kept as one.
+    /// Whether it is a dispatch, which is kept.
     pub dispatch: bool,
     /// How long the session may take.
     pub timebox: Option<Duration>,
@@ -36,18 +36,18 @@ impl Message {
     }
 }
 
-/// What a session on a slice came to.
+/// The outcome of a session on a slice.
 pub(super) enum Taken {
     /// The board has the result, or the slice was ended for its agent.
     Over(After),
-    /// The same session is asked once more, with these words.
+    /// The same session is asked again, with this text.
     Ask(String),
-    /// It is no slice, or its step is on the board.
+    /// The task is no slice, or the agent has recorded its step itself.
     Nothing,
 }
 
 impl Runner {
-    /// The slice that is worked on, with its body.
+    /// The present slice, with its body.
     fn slice(&self, assignment: &Assignment) -> Option<(Board, TaskId, u64)> {
         let Assignment::Task { task, epoch } = assignment else { return None };
         let board = self.board(Some(task)).ok()?;
@@ -55,7 +55,7 @@ impl Runner {
         is_slice.then(|| (board, task.clone(), *epoch))
     }
 
-    /// What is sent for this piece of work: the prompt, or for a slice its dispatch with the prompt in it.
+    /// The text for this piece of work: the prompt, or for a slice its dispatch, which contains the prompt.
     pub(super) fn message(
         &self,
         assignment: &Assignment,
@@ -76,14 +76,14 @@ impl Runner {
         }))
     }
 
-    /// How long a slice may take, when its session is asked again.
+    /// The timebox of a slice whose session is asked again.
     pub(super) fn timebox(&self, assignment: &Assignment) -> Option<Duration> {
         let (board, id, _) = self.slice(assignment)?;
         Some(minutes(dispatch::timebox_of(board.task(&id)?)))
     }
 
-    /// Plays a slice with the fallback of its role, if its first provider crashed or did not answer properly. Returns what is
-    /// to be put back afterwards.
+    /// Plays a slice with the fallback of its role, if its first provider crashed or did not answer properly. Returns the
+    /// first provider, to restore it afterwards.
     pub(super) fn take_fallback(&mut self, assignment: &Assignment) -> Option<(String, ProviderEntry)> {
         let (board, id, _) = self.slice(assignment)?;
         let task = board.task(&id)?;
@@ -93,15 +93,15 @@ impl Runner {
         match chosen.and_then(|chosen| check_program(&chosen).map(|()| chosen)) {
             Ok(chosen) => {
                 let text =
-                    format!("attempt {} is played by the fallback {name}", task.body().dispatch_attempt());
-                self.tell(Event::notice(text).task(&id));
+                    format!("attempt {} uses the fallback provider {name}", task.body().dispatch_attempt());
+                self.emit(Event::notice(text).task(&id));
                 self.on_fallback = true;
                 let former = std::mem::replace(&mut self.provider, chosen.name);
                 Some((former, std::mem::replace(&mut self.entry, chosen.entry)))
             }
             Err(failure) => {
-                self.tell(
-                    Event::notice(format!("the fallback {name} cannot be used: {}", failure.message))
+                self.emit(
+                    Event::notice(format!("cannot use the fallback provider {name}: {}", failure.message))
                         .task(&id),
                 );
                 None
@@ -126,7 +126,7 @@ impl Runner {
         last.finish()
     }
 
-    /// Takes the result of a session on a slice from its last message; otherwise climbs the ladder.
+    /// Takes the result of a slice from the last message of its session; otherwise asks again or redispatches.
     pub(super) fn take_result(
         &mut self,
         assignment: &Assignment,
@@ -146,14 +146,14 @@ impl Runner {
             Ok(_) if delivers => match results::submit(&self.ctx, &id, Some(epoch), text.trim().as_bytes()) {
                 Ok((done, _)) => {
                     let words = format!("result {}, {}", done.result.as_str(), done.status);
-                    self.tell(Event::new(Kind::Submitted, words).task(&id));
+                    self.emit(Event::new(Kind::Submitted, words).task(&id));
                     return Ok(Taken::Over(After::GoOn));
                 }
                 Err(failure) => vec![Problem::new("(board)", failure.message)],
             },
             Ok(result) => match self.of_coder(assignment, &result) {
                 Some(after) => return Ok(Taken::Over(after)),
-                None => vec![Problem::new("(board)", "the result is complete, and nothing was submitted")],
+                None => vec![Problem::new("(board)", "the result is complete, but no commit was submitted")],
             },
             Err(problems) => {
                 results::keep_refused(&self.ctx, task, text.as_bytes());
@@ -165,7 +165,7 @@ impl Runner {
         let attempt = task.body().dispatch_attempt();
         if next_rung(cause, attempt, asked, can_resume) == Rung::Resume {
             self.resume.clone_from(&ended.usage.session);
-            self.tell(
+            self.emit(
                 Event::notice(format!("the answer is no result ({}); asked for raw JSON", listed(&problems)))
                     .task(&id),
             );
@@ -173,7 +173,7 @@ impl Runner {
         }
         let minutes = dispatch::timebox_of(task);
         let reason = if out_of_time {
-            format!("its timebox of {minutes} minutes is over without a result")
+            format!("its timebox of {minutes} minutes expired without a result")
         } else {
             // A rung that is skipped is on record, too.
             let unasked = asked == 0 && !can_resume;
@@ -191,7 +191,7 @@ impl Runner {
         Ok(Taken::Over(self.redispatch(&id, epoch, cause, reason, evidence)))
     }
 
-    /// What a coder's answer says that has not submitted: it may be blocked.
+    /// Reads the answer of a coder that has not submitted: it may report that it is blocked.
     fn of_coder(&mut self, assignment: &Assignment, result: &SliceResult) -> Option<After> {
         let common = result.common();
         if common.status != ResultStatus::Blocked {
@@ -205,7 +205,8 @@ impl Runner {
     fn output_evidence(&self, files: &Files, ended: &Ended, text: &str) -> EvidenceItem {
         let path = files.path("out.log");
         let shown = path.strip_prefix(self.ctx.root()).unwrap_or(&path).display().to_string();
-        let excerpt = if text.trim().is_empty() { ended.said.join(" / ") } else { text.trim().to_owned() };
+        let excerpt =
+            if text.trim().is_empty() { ended.last_lines.join(" / ") } else { text.trim().to_owned() };
         EvidenceItem {
             kind: "output".to_owned(),
             reference: shown,
@@ -214,7 +215,7 @@ impl Runner {
         }
     }
 
-    /// The slice is dispatched once more with what was learnt, or blocked after its last dispatch.
+    /// Dispatches the slice again with the evidence so far, or blocks it after its last dispatch.
     fn redispatch(
         &mut self,
         task: &TaskId,
@@ -228,13 +229,14 @@ impl Runner {
         let event = match self.ctx.commit(verb) {
             Ok(done) if done.outcome.status == Status::Blocked => Event::new(Kind::Blocked, reason),
             Ok(_) => Event::new(Kind::Released, format!("{reason}; dispatched again")),
-            Err(failure) => Event::notice(format!("it could not be ended: {}", said(&failure))),
+            Err(failure) => Event::notice(format!("could not end the claim: {}", failure_text(&failure))),
         };
-        self.tell(event.task(task));
+        self.emit(event.task(task));
         After::GoOn
     }
 
-    /// A crash loop on a slice: its next dispatch knows exit and last output. Whether its runner goes on with it.
+    /// After a crash loop, dispatches a slice again with exit code and last output as evidence. Returns whether this runner
+    /// continues with it.
     pub(super) fn redispatch_after_crashes(
         &mut self,
         assignment: &Assignment,
@@ -248,7 +250,7 @@ impl Runner {
         Some(self.redispatch(&id, epoch, EndCause::Crash, why.to_owned(), evidence))
     }
 
-    /// A coder who has submitted and said something else than its schema asks for: noted, and its work stands.
+    /// Notes that the answer of a coder does not match its schema; its submitted work counts.
     pub(super) fn note_compliance(&self, assignment: &Assignment) {
         let Some((board, id, _)) = self.slice(assignment) else { return };
         let (Some(task), Some(files)) = (board.task(&id), &self.last_files) else { return };
@@ -258,8 +260,9 @@ impl Runner {
         let text = self.last_message(files);
         if let Err(problems) = results::read_for(task, text.trim().as_bytes()) {
             results::keep_refused(&self.ctx, task, text.as_bytes());
-            let words = format!("its work stands; its answer is non-compliant: {}", listed(&problems));
-            self.tell(Event::notice(clipped(&words, 400).into_owned()).task(&id));
+            let words =
+                format!("its work counts, but its answer does not match the schema: {}", listed(&problems));
+            self.emit(Event::notice(clipped(&words, 400).into_owned()).task(&id));
         }
     }
 }

@@ -53,7 +53,7 @@ fn an_approval_is_kept_and_names_the_next_command() {
     let second = again.data()["path"].as_str().expect("a path").to_owned();
     assert!(second.ends_with(".review-2.json"), "{second}");
     assert_eq!(kept(path), verdict);
-    assert_eq!(kept(&second)["reasons"], json!(["not so: it works (it does not)"]));
+    assert_eq!(kept(&second)["reasons"], json!(["answered no: it works (it does not)"]));
     scene.world.human(&["verify"]).ok();
 }
 

@@ -80,7 +80,7 @@ fn results_that_are_stale_or_malformed_are_no_score() {
     ended(&with_sweep("ln -s /etc/passwd results.csv"), "no_results", "results.csv");
     let stale =
         bench.tried("do: echo 11 > param; printf 'score\\n99\\n' > results.csv; echo true > sweep.sh");
-    ended(&stale, "no_results", "was there before the sweep");
+    ended(&stale, "no_results", "existed before the sweep");
 }
 
 #[test]

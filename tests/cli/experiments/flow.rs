@@ -201,7 +201,7 @@ fn an_idea_that_is_gone_when_its_turn_comes_is_left() {
     bench.agent("planner", &format!("rm -f {}; {}", gone.display(), super::PLANNER));
     let ran = bench.run(&["--parallel", "2"]).exits(1);
     assert!(ran.stdout.contains("there is no idea `c-idea`"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("1 idea could not be tried to an end"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("1 idea could not be finished"), "{}", ran.stdout);
     assert_eq!(bench.summary("a-idea")["status"], "scored");
 }
 

@@ -26,7 +26,7 @@ fn a_worktree_without_its_git_link_leads_nowhere_else() {
             bench.agent(agent, &format!("cat > /dev/null; echo 77 > param; {link}; printf '{said}\\n'\n"));
             let summary = bench.tried("do: echo 11 > param");
             assert_eq!(summary["status"], "error", "{agent}, {link}: {summary}");
-            assert!(summary["error"].to_string().contains("tampered"), "{summary}");
+            assert!(summary["error"].to_string().contains("manipulated"), "{summary}");
             assert_eq!(checkout(bench), before, "{agent}, {link}");
             assert_eq!(bench.world.read("param"), "typed by a person\n");
         }
@@ -135,7 +135,7 @@ fn full_disk_ends_a_run_and_the_next_call_goes_on() {
             "{phase}: {ran:?}\n{said}"
         );
         assert!(ran.stdout.contains("first 1"), "{phase}: {ran:?}");
-        assert!(said.contains("No space left") || said.contains("the disk is full"), "{phase}: {said}");
+        assert!(said.contains("No space left") || said.contains("is full"), "{phase}: {said}");
         assert!(ran.stdout.lines().any(|line| line.trim() == "1"), "{phase}: {ran:?}");
         bench.world.git(&["fsck", "--no-dangling"]);
     }

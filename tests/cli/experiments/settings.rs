@@ -33,7 +33,7 @@ fn settings_that_cannot_work_are_named_before_anything_is_made() {
     }
     bench.world.write("liza.yaml", "version: 1\n");
     let ran = bench.run(&[]).exits(2);
-    assert!(ran.stderr.contains("no agent command is named for the planner"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("liza.yaml names no provider for the planner"), "{}", ran.stderr);
     assert!(!bench.world.path("agentic_experimentation").exists());
 }
 

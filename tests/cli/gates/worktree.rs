@@ -38,8 +38,8 @@ fn gate_that_changes_its_tree_does_not_count() {
         ("hides", "git update-index --assume-unchanged README.md; echo x > README.md", "README.md"),
         ("skips", "git update-index --skip-worktree README.md; echo x > README.md", "README.md"),
         ("commits", "git -c user.name=x -c user.email=x@x commit -q --allow-empty -m sly", "moved the tree"),
-        ("deletes", "rm -rf \"$PWD\"", "removed the directory"),
-        ("unlinks", "rm .git", "removed the directory"),
+        ("deletes", "rm -rf \"$PWD\"", "removed its working directory"),
+        ("unlinks", "rm .git", "removed its working directory"),
     ];
     let commands: Vec<(&str, Value)> =
         table.iter().map(|(name, command, _)| (*name, json!(command))).collect();

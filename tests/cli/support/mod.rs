@@ -151,10 +151,10 @@ impl World {
         let mut command = self.command("git", dir);
         command
             .args(args)
-            .env("GIT_AUTHOR_NAME", "Somebody")
-            .env("GIT_AUTHOR_EMAIL", "somebody@example.org")
-            .env("GIT_COMMITTER_NAME", "Somebody")
-            .env("GIT_COMMITTER_EMAIL", "somebody@example.org");
+            .env("GIT_AUTHOR_NAME", "Mona")
+            .env("GIT_AUTHOR_EMAIL", "mona@example.org")
+            .env("GIT_COMMITTER_NAME", "Mona")
+            .env("GIT_COMMITTER_EMAIL", "mona@example.org");
         if let Some(id) = &who.id {
             command.env("LIZA_AGENT_ID", id);
         }

@@ -100,7 +100,7 @@ fn unwritable_checkpoint_summary_stops_no_run() {
     let mut lines = hear(&mut child);
     until("an agent works", || world.home().join("out/up").exists());
     std::fs::write(world.path(".liza/CHECKPOINT"), "").unwrap();
-    until_said(&mut lines, "no summary could be written");
+    until_said(&mut lines, "could not write the summary");
     std::fs::remove_file(world.path(".liza/CHECKPOINT")).unwrap();
     std::fs::write(world.home().join("out/go"), "").unwrap();
     let (exit, said) = to_the_end(&mut child, lines);

@@ -150,7 +150,7 @@ fn stagnation_is_nudged_then_asks_a_person() {
     let said = |kind: &str, part: &str| {
         named(&all, kind).iter().any(|event| event["text"].as_str().is_some_and(|text| text.contains(part)))
     };
-    assert!(said("notice", "is put before a person") && said("question", "Shall"), "{}", ran.stdout);
+    assert!(said("notice", "needs a person's decision") && said("question", "Shall"), "{}", ran.stdout);
     let alerts = world.read(".liza/alerts.log");
     assert_eq!(alerts.lines().filter(|line| line.contains("\"kind\":\"overseer\"")).count(), 1, "{alerts}");
 }
@@ -450,7 +450,7 @@ esac
     assert!(
         notices
             .iter()
-            .any(|event| event["text"].as_str().is_some_and(|text| text.contains("does not bear it out"))),
+            .any(|event| event["text"].as_str().is_some_and(|text| text.contains("do not support it"))),
         "{}",
         ran.stdout
     );

@@ -82,7 +82,9 @@ fn quota_parks_its_provider_and_others_work() {
     assert!(parked["until"].is_string(), "{parked}");
     let waiting = named(&all, "waiting");
     assert!(
-        waiting.iter().any(|event| event["text"].as_str().unwrap().contains("codex is not started until"))
+        waiting
+            .iter()
+            .any(|event| event["text"].as_str().unwrap().contains("no agent of codex starts until"))
     );
     assert!(out(&world, "sessions").contains("coder-2"), "{}", out(&world, "sessions"));
     for id in ["t1", "t2"] {

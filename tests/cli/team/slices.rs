@@ -164,7 +164,7 @@ fn fallback_plays_the_second_attempt() {
         assert_eq!(world.status_of("probe"), "MERGED", "{}", ran.stdout);
         let sent = world.json(&HUMAN, &["dispatch", "show", "probe"]).ok().data()["dispatch"].clone();
         assert_eq!((&sent["provider"], &sent["attempt"]), (&json!("two"), &json!(2)));
-        assert!(ran.stdout.contains("fallback two"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("fallback provider two"), "{}", ran.stdout);
     }
 }
 

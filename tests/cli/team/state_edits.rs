@@ -68,7 +68,7 @@ esac"#,
     let ran = world.human(&["task", "add", "--id", "t2", "--title", "second"]).ok();
     assert!(ran.stderr.contains("adopted") && ran.stderr.contains("use argparse"), "{}", ran.stderr);
     until("the planner was woken by the answer", || out_exists(&world, "woken"));
-    assert!(out(&world, "prompt").contains("A person has spoken"), "{}", out(&world, "prompt"));
+    assert!(out(&world, "prompt").contains("A person left a note"), "{}", out(&world, "prompt"));
     signal(runner.id(), "-INT");
     let _ = runner.wait();
     world.sound();

@@ -1,9 +1,9 @@
 use crate::board::TripId;
 use crate::cli::prelude::*;
 
-/// Record what was decided about open trips (people only)
+/// Record a decision about open trips (people only)
 ///
-/// The breaker then ignores what happened until now and trips only for later events. A switch that it set stays until
+/// The breaker then ignores earlier events and trips only for later ones. A switch that it set stays until
 /// `liza resume`.
 ///
 /// Example: liza breaker resolve trip-1 --note "the registry is back"

@@ -36,8 +36,8 @@ impl OnBoard for ReviewArgs {
 
 /// `2=no: the error is swallowed`
 fn answer(given: &str) -> Result<(usize, bool, String), Failure> {
-    let parsed = given.split_once('=').and_then(|(number, said)| {
-        let (word, text) = said.split_once(':').unwrap_or((said, ""));
+    let parsed = given.split_once('=').and_then(|(number, answer)| {
+        let (word, text) = answer.split_once(':').unwrap_or((answer, ""));
         let yes = match word.trim().to_lowercase().as_str() {
             "yes" => true,
             "no" => false,

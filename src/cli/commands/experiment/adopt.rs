@@ -9,15 +9,15 @@ use crate::flow::experiment::{Announced, Lab, adopt, find};
 /// Example: liza experiment adopt faster-cache --task cache
 #[derive(Args)]
 pub struct AdoptArgs {
-    /// The run, or the idea for its last run
+    /// Id of the run, or of an idea for its last run
     pub run: String,
-    /// The task
+    /// Id of the task
     #[arg(long, add = Completer::Tasks(|status| status == Status::Idle))]
     pub task: TaskId,
-    /// The command that shows that the change is right (default: the experiment's tests)
+    /// Validation command of the task's checkpoint (default: the experiment's tests)
     #[arg(long, value_name = "CMD", requires = "expect")]
     pub validate: Option<String>,
-    /// What that command prints
+    /// Text that the command must print
     #[arg(long, value_name = "TEXT", requires = "validate")]
     pub expect: Option<String>,
 }
@@ -27,11 +27,11 @@ impl OnBoard for AdoptArgs {
         let ctx = &session.ctx;
         let lab = Lab::open(ctx)?;
         let kept = find(&lab, &self.run)?;
-        let said = Announced { validation: self.validate.clone().zip(self.expect.clone()) };
-        let (adopted, revision) = adopt(ctx, &lab, &kept, &self.task, &said)?;
+        let announced = Announced { validation: self.validate.clone().zip(self.expect.clone()) };
+        let (adopted, revision) = adopt(ctx, &lab, &kept, &self.task, &announced)?;
         let id = &self.task;
         let text = format!(
-            "{id} now holds the change of {} ({}) in {}\nnext: liza task submit {id}",
+            "{id} now has the change of {} ({}) in {}\nnext: liza task submit {id}",
             adopted.run_id,
             plural(adopted.files.len(), "file"),
             adopted.worktree

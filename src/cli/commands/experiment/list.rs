@@ -2,7 +2,7 @@ use super::open;
 use crate::cli::prelude::*;
 use crate::flow::experiment::all;
 
-/// List runs in the order of their starts
+/// List runs, oldest first
 ///
 /// Example: liza experiment list
 #[derive(Args)]
@@ -21,7 +21,7 @@ impl Execute for ListArgs {
             text.line(format!("{}  {}{worktree}", pad_to(&summary.run_id, 56), shown_line(&at)));
         }
         if runs.is_empty() {
-            text.line("No runs yet. `liza experiment run IDEAS` starts some.");
+            text.line("no runs yet; `liza experiment run IDEAS` starts one per idea");
         }
         Ok(Answer::new(json!({ "runs": runs }), text))
     }

@@ -11,8 +11,8 @@ use crate::flow::experiment::Lab;
 crate::cli::session::commands! {
     /// Try ideas in worktrees, score them against a baseline
     ///
-    /// Each idea is planned, carried out, reviewed, tested, swept and scored by the agents and commands under `experiment:` in
-    /// liza.yaml. No board is needed.
+    /// Agents and commands under `experiment:` in liza.yaml plan, implement, review, test, sweep and score each idea. This
+    /// needs no board.
     ///
     /// Example: liza experiment list
     pub enum ExperimentCommand {
@@ -25,14 +25,14 @@ crate::cli::session::commands! {
     }
 }
 
-/// The repository and its settings, with or without a board. What a gate started, and agents, may only look.
+/// The repository and its settings, with or without a board. Agents and processes of gates may only read.
 fn open(call: &Invocation, changes: bool) -> Result<(Context, Lab), Failure> {
     let ctx = call.context()?;
     if changes {
         ctx.refuse_gate_process()?;
         if !ctx.is_human() {
             return Err(Failure::new(Code::HumanOnly, "only a person may run or prune experiments")
-                .hint("say what you need with `liza note`"));
+                .hint("report your need with `liza note`"));
         }
     }
     let lab = Lab::open(&ctx)?;

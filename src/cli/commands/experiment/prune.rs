@@ -4,15 +4,15 @@ use crate::flow::experiment::prune;
 
 /// Remove worktrees of ended runs; artifacts and changes stay
 ///
-/// What a worktree holds is first kept under refs/liza/experiments.
+/// liza first keeps the content of each worktree under refs/liza/experiments.
 ///
 /// Example: liza experiment prune --dry-run
 #[derive(Args)]
 pub struct PruneArgs {
-    /// Only runs that ended so long ago, such as 12h or 7d
+    /// Only runs that ended at least this long ago, such as 12h or 7d
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = span)]
     pub older_than: Duration,
-    /// Show what would be removed
+    /// Show what would be removed; change nothing
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -21,7 +21,7 @@ fn span(text: &str) -> Result<Duration, String> {
     let seconds = crate::text::span(text);
     seconds
         .map(Duration::from_secs)
-        .ok_or_else(|| "a span is a number and s, min, h or d, such as 12h".to_owned())
+        .ok_or_else(|| "a duration is a number with s, min, h or d, such as 12h".to_owned())
 }
 
 impl Execute for PruneArgs {

@@ -8,10 +8,10 @@ use crate::flow::experiment::all;
 /// Example: liza experiment report --format markdown
 #[derive(Args)]
 pub struct ReportArgs {
-    /// The form
+    /// Format of the report
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = parsed)]
     pub format: Format,
-    /// Write it to this file
+    /// Write the report to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }
@@ -41,14 +41,14 @@ impl Execute for ReportArgs {
             Some(out) => {
                 let whole = std::path::absolute(out).unwrap_or_else(|_| out.clone());
                 crate::store::files::replace_shared(&whole, text.as_bytes())?;
-                let said = format!("wrote {} ({})", out.display(), plural(report.rows.len(), "run"));
-                Ok(Answer::new(&report, said))
+                let text = format!("wrote {} ({})", out.display(), plural(report.rows.len(), "run"));
+                Ok(Answer::new(&report, text))
             }
         }
     }
 }
 
-/// The way from the page to the runs: relative where the page lies above them, so that both can be moved together.
+/// The path from the page to the runs: relative if the page is above them, so that both can be moved together.
 fn home(runs: &Path, out: Option<&Path>) -> String {
     let dir =
         out.and_then(|out| std::path::absolute(out).ok()).and_then(|out| out.parent().map(Path::to_owned));
@@ -60,7 +60,7 @@ fn home(runs: &Path, out: Option<&Path>) -> String {
     }
 }
 
-/// A path as it may stand in an address.
+/// A path, escaped for a URL.
 fn in_address(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_characters_of_a_path_stay_in_the_address() {
+    fn special_characters_of_a_path_are_escaped() {
         assert_eq!(in_address(Path::new("/a b/c#d/50%/é")), "/a%20b/c%23d/50%25/%C3%A9");
     }
 }

@@ -5,8 +5,8 @@ use crate::flow::experiment::{Lab, Options, Progress, Series, choose, gather, ru
 
 /// Try ideas: plan, edit, review, test, sweep and score each
 ///
-/// IDEAS is a file (one idea per `##` heading, or between lines of `---`) or a directory (one per *.md or *.txt). Ideas that
-/// came to an end before are left out, unless --only names them or --again is given. Exit 0 when every idea ran to an end, whatever its verdict.
+/// IDEAS is a file (one idea per `##` heading, or between lines of `---`) or a directory (one per *.md or *.txt). Skips
+/// ideas with a finished run, unless --only names them or --again is given. Exit 0 if every idea was tried, whatever its verdict.
 ///
 /// Example: liza experiment run ideas/ --dry-run
 #[derive(Args)]
@@ -14,28 +14,28 @@ pub struct RunArgs {
     /// A file or directory of ideas (default: `experiment.ideas_file` of liza.yaml)
     #[arg(value_name = "IDEAS", value_hint = ValueHint::AnyPath)]
     pub ideas: Option<PathBuf>,
-    /// Only the idea of this id, also if it was tried before; repeat
+    /// Only the idea with this id, even if it was tried before; repeat
     #[arg(long, value_name = "ID")]
     pub only: Vec<String>,
-    /// Try all ideas, also those that came to an end before
+    /// Try all ideas, even those with a finished run
     #[arg(long, conflicts_with = "only")]
     pub again: bool,
-    /// How many at once
+    /// Number of ideas to try at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub parallel: u32,
     /// Keep the worktrees of finished runs
     #[arg(long)]
     pub keep_worktrees: bool,
-    /// Start from your checkout as it is now, instead of HEAD
+    /// Start from the present files of your checkout instead of HEAD
     #[arg(long)]
     pub base_on_working_tree: bool,
-    /// Show which ideas would be tried, and start nothing
+    /// Show which ideas would be tried; start nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// For the processes of --parallel: which of them this is
+    /// Number of this process of --parallel
     #[arg(long, hide = true, requires = "base")]
     pub slot: Option<u32>,
-    /// For the processes of --parallel: where all of them start
+    /// Commit that all processes of --parallel start from
     #[arg(long, hide = true, requires = "slot")]
     pub base: Option<CommitId>,
 }
@@ -59,7 +59,7 @@ impl Execute for RunArgs {
             return Ok(planned(&chosen, &skipped));
         }
         let ui = call.ui;
-        let tell = |progress: Progress| {
+        let report = |progress: Progress| {
             if ui.json {
                 ui.stream(&to_json_line(&serde_json::to_value(&progress).unwrap_or_default()));
             } else if !ui.quiet {
@@ -70,7 +70,7 @@ impl Execute for RunArgs {
                 ));
             }
         };
-        ended(&lab, run(&ctx, &lab, &options, &tell)?)
+        series_answer(&lab, run(&ctx, &lab, &options, &report)?)
     }
 }
 
@@ -79,7 +79,7 @@ impl RunArgs {
         match (&self.ideas, &lab.config().ideas_file) {
             (Some(path), _) => Ok(path.clone()),
             (None, Some(name)) => Ok(lab.root().join(name)),
-            (None, None) => Err(Failure::usage("no ideas are named")
+            (None, None) => Err(Failure::usage("no ideas are given")
                 .hint("name a file or a directory: `liza experiment run IDEAS`, or set `experiment.ideas_file` in liza.yaml")),
         }
     }
@@ -97,11 +97,12 @@ fn planned(chosen: &[Idea], skipped: &[String]) -> Answer {
     Answer::new(json!({ "ideas": ids, "skipped": skipped }), text)
 }
 
-fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
+fn series_answer(lab: &Lab, series: Series) -> Result<Answer, Failure> {
     let left = series.left.len() + series.runs.iter().filter(|summary| !summary.status.is_final()).count();
     if series.signal.is_some() {
         let failure = crate::flow::interruption::failure("while ideas were tried");
-        let text = format!("interrupted; {} left: the same command continues\n", plural(left, "idea"));
+        let text =
+            format!("interrupted; {} left: run the same command again to continue\n", plural(left, "idea"));
         return Ok(Answer::new(&series, text).failed(failure));
     }
     if let Some(switch) = series.switch {
@@ -109,7 +110,7 @@ fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
             Code::Switched,
             format!("{} is set; {} not finished", switch.as_str(), plural(left, "idea")),
         )
-        .hint("`liza resume`, then run the same command again: it continues")
+        .hint("`liza resume`, then run the same command again to continue")
         .with_data(&series, 0));
     }
     let mut text = if series.runs.is_empty() && series.left.is_empty() {
@@ -125,8 +126,8 @@ fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
     };
     let open = series.runs.iter().filter(|summary| !summary.status.is_judged()).count() + series.left.len();
     let failure = (!series.is_complete()).then(|| {
-        let what = format!("{} could not be tried to an end", plural(open, "idea"));
-        let hint = "`liza experiment show IDEA` says why; the same command tries them again";
+        let what = format!("{} could not be finished", plural(open, "idea"));
+        let hint = "`liza experiment show IDEA` shows the cause; run the same command again to retry";
         text.line(format!("{what}; {hint}"));
         Failure::new(ErrorCode::RefusedStuck, what).hint(hint)
     });

@@ -4,12 +4,12 @@ use crate::flow::experiment::find;
 
 /// Show one run: how it ended, its score and its artifacts
 ///
-/// RUN is a run's id, or an idea's for its last run.
+/// The id of an idea shows its last run.
 ///
 /// Example: liza experiment show faster-cache
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The run, or the idea
+    /// Id of the run or idea
     pub run: String,
 }
 

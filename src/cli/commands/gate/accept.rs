@@ -16,14 +16,14 @@ pub struct AcceptArgs {
 
 impl OnBoard for AcceptArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        session.people_only("accept another definition of a gate")?;
+        session.people_only("accept a changed gate definition")?;
         let snapshot = session.ctx.read(&Needs::Nothing)?;
         let changes = changed(&snapshot.board, &session.ctx.project_config()?);
         let revision = snapshot.board.revision;
         let shown = differences(&changes);
         if self.dry_run || changes.is_empty() {
             let text = match changes.is_empty() {
-                true => "every gate is as it was accepted".to_owned(),
+                true => "no gate has changed since it was accepted".to_owned(),
                 false => format!("{shown}\nnothing was accepted (--dry-run)"),
             };
             return Ok(Answer::new(json!({ "changed": changes, "accepted": false }), text).at(revision));

@@ -104,7 +104,7 @@ fn table(report: &GateReport) -> String {
         text.push_str(&words(result, report.required.contains(&result.name)));
     }
     for name in report.required.iter().filter(|name| report.result(name).is_none()) {
-        text.line(format!("{} not run, because of the one above", pad_to(name, 14)));
+        text.line(format!("{} not run, because the gate above did not pass", pad_to(name, 14)));
     }
     text.push_str(match report.passed() {
         true => "every required gate passed",
@@ -114,28 +114,32 @@ fn table(report: &GateReport) -> String {
 }
 
 /// The result of one gate as text.
-pub(super) fn words(said: &GateOutcome, required: bool) -> String {
-    let tries = format!("{} tries", said.tries);
-    let notes =
-        [(said.reused, "reused"), (said.flaky, "flaky"), (said.tries > 1, &tries), (!required, "optional")];
+pub(super) fn words(outcome: &GateOutcome, required: bool) -> String {
+    let tries = format!("{} tries", outcome.tries);
+    let notes = [
+        (outcome.reused, "reused"),
+        (outcome.flaky, "flaky"),
+        (outcome.tries > 1, &tries),
+        (!required, "optional"),
+    ];
     let notes = commas(notes.into_iter().filter_map(|(is_so, note)| is_so.then_some(note)));
     let line = format!(
         "{} {} {} {} {notes}",
-        pad_to(&said.name, 14),
-        pad_to(said.status.as_str(), 13),
-        pad_to(&said.counts().unwrap_or_default(), 12),
-        pad_to(&gates::seconds(said.duration_ms), 9)
+        pad_to(&outcome.name, 14),
+        pad_to(outcome.status.as_str(), 13),
+        pad_to(&outcome.counts().unwrap_or_default(), 12),
+        pad_to(&gates::seconds(outcome.duration_ms), 9)
     );
     let mut text = format!("{}\n", line.trim_end());
-    for (value, before) in [(&said.reason, "why: "), (&said.hash, "hash: "), (&said.log, "log: ")] {
+    for (value, before) in [(&outcome.reason, "why: "), (&outcome.hash, "hash: "), (&outcome.log, "log: ")] {
         if let Some(value) = value {
             text.line(format!("  {before}{value}"));
         }
     }
-    for failing in &said.failing {
+    for failing in &outcome.failing {
         text.line(format!("  failing: {failing}"));
     }
-    for untested in &said.untested {
+    for untested in &outcome.untested {
         text.line(format!("  no test reaches: {untested}"));
     }
     text

@@ -1,13 +1,13 @@
 use crate::cli::prelude::*;
 use crate::flow::context::token_hash;
-use crate::flow::hooks::judge::{Asked, judge};
+use crate::flow::hooks::judge::{HookCall, judge};
 use crate::flow::hooks::{DEFAULT_TIMEOUT, Hook, PROBE, PROBED, TIMEOUT};
 
 /// Decide about a git operation; the installed hooks call this
 ///
 /// Exit 0 allows it, exit 1, 3 or 6 refuses it. Reads only. pre-commit: no liza files; in a task's worktree also
 /// checkpoint, lease and scope. commit-msg: no trailers that only liza writes. pre-push: no unmerged task branches.
-/// reference-transaction: the integration branch moves only as an open intent says.
+/// reference-transaction: the integration branch moves only to the commit of an open intent.
 ///
 /// Example: liza hooks run pre-commit
 #[derive(Args)]
@@ -89,7 +89,7 @@ fn ask(hook: Hook, args: &RunArgs, ui: Ui) -> Result<(), Failure> {
         let (task, epoch) = claim.rsplit_once(':')?;
         Some((TaskId::new(task).ok()?, epoch.parse().ok()?))
     });
-    let asked = Asked {
+    let hook_call = HookCall {
         args: args.args.clone(),
         stdin: stdin_of(hook)?,
         branch: args.branch.clone(),
@@ -99,7 +99,7 @@ fn ask(hook: Hook, args: &RunArgs, ui: Ui) -> Result<(), Failure> {
         token_hash: token.map(|token| token_hash(&token)),
         claim,
     };
-    judge(&ctx, hook, &asked)
+    judge(&ctx, hook, &hook_call)
 }
 
 fn stdin_of(hook: Hook) -> Result<String, Failure> {

@@ -47,14 +47,14 @@ impl Extras {
     ) -> Result<Draft, Failure> {
         let payload = session.input.pairs(&self.payload)?;
         let requires_response = self.requires_response || self.within.is_some();
-        let respond_by = self.within.as_deref().map(|text| due(session, text)).transpose()?;
+        let respond_by = self.within.as_deref().map(|text| answer_deadline(session, text)).transpose()?;
         let words = Draft::new(to, kind, subject, body);
         Ok(Draft { payload, priority: self.priority, requires_response, respond_by, ..words })
     }
 }
 
 /// The time until which an answer is expected.
-fn due(session: &Session, within: &str) -> Result<Wall, Failure> {
+fn answer_deadline(session: &Session, within: &str) -> Result<Wall, Failure> {
     let seconds = seconds(within).ok_or_else(|| {
         Failure::usage(format!("`{within}` is not a duration"))
             .hint("a number with s, m, h or d, such as 15m; at most 30d")

@@ -44,8 +44,8 @@ fn words(message: &Message) -> String {
     let (id, kind) = (shown_line(&message.id), message.kind.as_str());
     let mut text = format!("{id} {kind} from {from} to {to}{task}, {time}\n");
     let mut notes = Vec::new();
-    if let Some(asked) = &message.in_reply_to {
-        notes.push(format!("in reply to {}", shown_line(asked)));
+    if let Some(original) = &message.in_reply_to {
+        notes.push(format!("in reply to {}", shown_line(original)));
     }
     if let Some(answer) = &message.answered_by {
         notes.push(format!("answered by {}", shown_line(answer)));

@@ -26,23 +26,23 @@ pub struct ReplyArgs {
 
 impl OnBoard for ReplyArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let asked = mail::find(&session.ctx, &self.id)?;
+        let original = mail::find(&session.ctx, &self.id)?;
         let board = session.ctx.read(&Needs::Nothing)?.board;
         let me = board.identify(&session.ctx.credentials)?.id();
         let subject = match &self.subject {
             Some(subject) => session.input.text(subject)?,
             None => {
-                let former = asked.subject.strip_prefix("Re: ").unwrap_or(&asked.subject);
+                let former = original.subject.strip_prefix("Re: ").unwrap_or(&original.subject);
                 clipped(&format!("Re: {former}"), 200).into_owned()
             }
         };
         // A reply to the sender's own message goes to the recipient of that message.
-        let to = if asked.from == me { asked.to } else { Recipient::One(asked.from) };
-        let kind = self.kind.unwrap_or(asked.kind.answer());
+        let to = if original.from == me { original.to } else { Recipient::One(original.from) };
+        let kind = self.kind.unwrap_or(original.kind.answer());
         let body = session.input.text(&self.body)?;
         let mut message = self.extras.draft(session, to, kind, subject, body)?;
-        message.task_id = asked.task_id.filter(|task| board.task(task).is_some());
-        message.in_reply_to = Some(asked.id);
+        message.task_id = original.task_id.filter(|task| board.task(task).is_some());
+        message.in_reply_to = Some(original.id);
         post(session, message)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::board::oversight::{Action, Behaviour, Gravity};
 use crate::cli::prelude::*;
-use crate::flow::oversight::{Word, ask, order};
+use crate::flow::oversight::{Order, ask, issue};
 use crate::policy::overseer::open_questions;
 
 /// Send an agent advice to change its course (people, overseers)
@@ -81,7 +81,7 @@ fn act(
     let known = board.agent(agent);
     let held = work_of(session, &board, agent);
     let runs = known.and_then(|known| known.runner.as_ref()).is_some_and(crate::host::lives);
-    let word = Word {
+    let order = Order {
         incarnation: known.map_or(0, |known| known.incarnation),
         role: known.and_then(|known| known.roles.first().cloned()).unwrap_or_else(Role::coder),
         agent: agent.clone(),
@@ -98,20 +98,20 @@ fn act(
     };
     if action == Action::Halt && known.is_some() && !runs {
         // A caller without the right gets that refusal first.
-        ask(&session.ctx, &board, &word)?;
+        ask(&session.ctx, &board, &order)?;
         return Err(Failure::new(
             Code::Transition,
             format!("no runner supervises `{agent}`: there is no session to end"),
         )
-        .hint(match &word.task {
+        .hint(match &order.task {
             Some(task) => format!("end its claim with `liza task release {task} --reason …`"),
             None => "`liza overseer` shows the agents at work".to_owned(),
         }));
     }
     let config = session.ctx.project_config().map(|config| config.overseer).unwrap_or_default();
-    let mut asked = if session.ctx.is_human() { open_questions(&board, &config) } else { Vec::new() };
-    asked.retain(|question| &question.agent == agent && question.task == word.task);
-    let ordered = order(&session.ctx, &word)?;
+    let mut questions = if session.ctx.is_human() { open_questions(&board, &config) } else { Vec::new() };
+    questions.retain(|question| &question.agent == agent && question.task == order.task);
+    let ordered = issue(&session.ctx, &order)?;
     let text = match action {
         Action::Halt => format!("{agent} is halted; its runner ends the session and keeps the work"),
         _ if runs => format!("{agent} reads it with its next liza command"),
@@ -124,7 +124,7 @@ fn act(
     };
     let answer = if action == Action::Halt { "yes" } else { "no, the agent continues" };
     let answered: String =
-        asked.iter().map(|question| format!("\n{} is answered: {answer}", question.id)).collect();
+        questions.iter().map(|question| format!("\n{} is answered: {answer}", question.id)).collect();
     let text = format!("{text}{answered}");
     Ok(Answer::new(ordered.outcome, text).at(ordered.revision))
 }

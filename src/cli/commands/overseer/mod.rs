@@ -13,8 +13,8 @@ commands! {
 /// Show which agents make progress; nudge or halt one
 ///
 /// Shows which agents are alive and by which signs, how long each has made no progress, what its session has cost,
-/// and what is wrong. `liza watch` and `liza run` judge what runners see; this command only looks and needs neither
-/// of them. Settings: `overseer` in liza.yaml.
+/// and what is wrong. `liza watch` and `liza run` judge the observations of runners; this command only shows them and needs
+/// neither of them. Settings: `overseer` in liza.yaml.
 ///
 /// Example: liza overseer
 #[derive(Args)]

@@ -1,6 +1,6 @@
 use crate::board::oversight::Intervention;
 use crate::cli::prelude::*;
-use crate::flow::oversight::{Explained, Seen, explain, picture, waiting};
+use crate::flow::oversight::{AgentView, Explained, explain, overview, waiting};
 use crate::policy::overseer::{AgentSnapshot, OverseerConfig, Question};
 
 /// Shows which agents make progress.
@@ -17,21 +17,24 @@ impl OnBoard for ShowArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         match &self.explain {
             Some(agent) => explained(session, agent),
-            None => shown(session),
+            None => overview_answer(session),
         }
     }
 }
 
-fn shown(session: &Session) -> Result<Answer, Failure> {
+fn overview_answer(session: &Session) -> Result<Answer, Failure> {
     let config = session.ctx.project_config()?.overseer;
     let board = session.ctx.read(&Needs::Nothing)?.board;
-    let agents = picture(&session.ctx, &board, &config);
+    let agents = overview(&session.ctx, &board, &config);
     let now = session.ctx.now.wall;
     let mut text = String::new();
     let questions = waiting(&session.ctx, &board, &config);
     for seen in &agents {
         text.push_str(&lines(seen, now));
-        questions.iter().filter(|one| one.agent == seen.agent).for_each(|one| text.push_str(&asked(one)));
+        questions
+            .iter()
+            .filter(|one| one.agent == seen.agent)
+            .for_each(|one| text.push_str(&question_line(one)));
     }
     if agents.is_empty() {
         text.push_str("no agent is registered; `liza run` starts a team");
@@ -56,7 +59,7 @@ fn at(time: Wall, now: Wall) -> String {
 }
 
 /// One agent as text.
-fn lines(seen: &Seen, now: Wall) -> String {
+fn lines(seen: &AgentView, now: Wall) -> String {
     let roles: Vec<&str> = seen.roles.iter().map(|role| role.as_str()).collect();
     let grade = word(&seen.liveness.grade);
     let task = seen.task.as_ref().map_or("-", |task| task.as_str());
@@ -86,7 +89,7 @@ fn lines(seen: &Seen, now: Wall) -> String {
 }
 
 /// An unanswered question.
-fn asked(question: &Question) -> String {
+fn question_line(question: &Question) -> String {
     format!("    ?? {} ({}): {}\n", question.id, question.asked, shown_line(&question.text()))
 }
 

@@ -25,7 +25,7 @@ impl OnBoard for RejectArgs {
         let (rejected, revision) = results::reject(&session.ctx, &self.task, &reason, findings)?;
         let text = match &rejected.blocked_reason {
             Some(why) => format!("the result of {} is rejected; it is BLOCKED: {why}", self.task),
-            None => format!("the result of {} is rejected; its author takes it up again", self.task),
+            None => format!("the result of {} is rejected; its author continues the task", self.task),
         };
         Ok(Answer::new(rejected, text).at(revision))
     }

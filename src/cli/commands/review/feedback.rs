@@ -30,8 +30,9 @@ pub fn priors(given: &[String]) -> Result<Vec<PriorStatus>, Failure> {
 /// `2=n/a: it has no inputs`
 pub fn answers(session: &Session, given: &[String]) -> Result<Vec<GivenAnswer>, Failure> {
     let answer = |text: &String| {
-        let parsed = text.split_once('=').and_then(|(number, said)| {
-            let (word, note) = said.split_once(':').map_or((said, None), |(word, note)| (word, Some(note)));
+        let parsed = text.split_once('=').and_then(|(number, answer)| {
+            let (word, note) =
+                answer.split_once(':').map_or((answer, None), |(word, note)| (word, Some(note)));
             let item = ItemName::Number(number.trim().parse().ok()?);
             Some((item, checklist::Answer::parse(word.trim())?, note))
         });
@@ -48,8 +49,9 @@ pub fn answers(session: &Session, given: &[String]) -> Result<Vec<GivenAnswer>, 
 /// `2=not_checked: there is no network here`
 pub fn assumptions(session: &Session, given: &[String]) -> Result<Vec<GivenAssumption>, Failure> {
     let answer = |text: &String| {
-        let parsed = text.split_once('=').and_then(|(number, said)| {
-            let (word, note) = said.split_once(':').map_or((said, None), |(word, note)| (word, Some(note)));
+        let parsed = text.split_once('=').and_then(|(number, answer)| {
+            let (word, note) =
+                answer.split_once(':').map_or((answer, None), |(word, note)| (word, Some(note)));
             let answer = word.trim().replace([' ', '-'], "_").parse().ok()?;
             Some((ItemName::Number(number.trim().parse().ok()?), answer, note))
         });

@@ -88,5 +88,5 @@ fn submitted(task: &Task) -> Option<Wall> {
 }
 
 fn may_claim(session: &Session, board: &Board, task: &Task) -> bool {
-    session.ctx.asked(board, |call| check_reviewable(board, call, task).is_ok()).unwrap_or(false)
+    session.ctx.with_call(board, |call| check_reviewable(board, call, task).is_ok()).unwrap_or(false)
 }

@@ -27,17 +27,18 @@ impl OnBoard for ShowArgs {
         let body = task.body();
         let Some(submission) = &body.submission else {
             let text = format!("task `{id}` is {}: nothing was submitted", task.status);
-            return Err(Failure::new(Code::Transition, text)
-                .hint(format!("`liza task show {id}` shows what there is")));
+            return Err(
+                Failure::new(Code::Transition, text).hint(format!("`liza task show {id}` shows its state"))
+            );
         };
         let answers = alignment::answers(body);
         let (from, to) = (&submission.merge_base, &submission.commit);
         let diff = || crate::git::query::diff_text(&session.ctx.repo, from, to);
         let plain = if self.no_diff { String::new() } else { diff()? };
         let config = session.ctx.project_config()?;
-        let asked = checklist::items(&body.checklist, config.checklists.of(task.risk));
+        let items = checklist::items(&body.checklist, config.checklists.of(task.risk));
         let gates = crate::flow::gates::shown::shown(&session.ctx, task)?;
-        let mut head = view::review(task, submission, &answers, &asked, &gates);
+        let mut head = view::review(task, submission, &answers, &items, &gates);
         let quorum = config.review.quorum.of(task.risk);
         match &task.approvals {
             Some(approvals) => head.line(format!("approvals: {}", approvals.words())),
@@ -47,7 +48,7 @@ impl OnBoard for ShowArgs {
         let outside = outside::since_claim(&session.ctx, &snapshot.board, id);
         if !outside.is_empty() {
             head.line("changed outside the task's worktree since its claim (author unknown):");
-            outside.iter().for_each(|place| head.line(format!("  {}", place.words())));
+            outside.iter().for_each(|checkout| head.line(format!("  {}", checkout.words())));
         }
         let data = json!({
             "task": id, "review_commit": submission.commit, "merge_base": submission.merge_base, "round": task.review_cycles_total + 1,

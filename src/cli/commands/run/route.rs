@@ -1,4 +1,4 @@
-//! Where a goal that was given to `liza run` goes: one small job, or workstreams.
+//! Routes a goal of `liza run`: to one small job, or to workstreams.
 
 use super::{RunArgs, SingleKind};
 use crate::board::goals::GOAL_SPEC;
@@ -10,7 +10,7 @@ use crate::cli::prelude::*;
 use crate::supervise::routing::{Estimated, estimate};
 use crate::text::ssot_id;
 
-/// What a person may say about the route.
+/// A person's options for the route.
 #[derive(Args)]
 pub struct RouteArgs {
     /// Next goal, routed to one small job or to workstreams; queued if a goal is open
@@ -50,18 +50,18 @@ impl RouteArgs {
 }
 
 impl RunArgs {
-    /// What was typed as WHAT, if it is to be a goal.
+    /// The text of WHAT, if it is a goal.
     pub(super) fn goal_text(&self, session: &Session) -> Result<Option<String>, Failure> {
         let Some(what) = self.route.what.as_ref() else { return Ok(None) };
         let what = session.input.text(what)?;
         if !what.trim().contains(char::is_whitespace) && !self.route.single {
-            return Err(Failure::usage(format!("`{}` is one word, no goal", shown_line(&what)))
+            return Err(Failure::usage(format!("`{}` is a single word, not a goal", shown_line(&what)))
                 .hint("a goal is a sentence in quotes; `liza --help` lists the commands"));
         }
         Ok(Some(what))
     }
 
-    /// Makes it the next goal, with what was said about its route.
+    /// Makes it the next goal, with the person's options for its route.
     pub(super) fn give_goal(&self, session: &Session, goal: String) -> Result<(), Failure> {
         let routing = Some(self.route.routing(session)?);
         let add = AddGoal { goal, spec_ref: GOAL_SPEC.to_owned(), routing, audited: true };
@@ -71,7 +71,7 @@ impl RunArgs {
             _ => {
                 let ahead = usize::try_from(added.ahead).unwrap_or(usize::MAX);
                 format!(
-                    "{} is queued behind {}, and routed when its turn comes",
+                    "{} is queued behind {}; liza routes it when it starts",
                     added.goal,
                     plural(ahead, "goal")
                 )
@@ -81,7 +81,7 @@ impl RunArgs {
         Ok(())
     }
 
-    /// A job of its own: added and put on record as a single one, which nothing but the person has decided.
+    /// Adds a single job and records the route, which only the person has decided.
     pub(super) fn give_job(&self, session: &Session, what: &str) -> Result<TaskId, Failure> {
         let ctx = &session.ctx;
         let routing = self.route.routing(session)?;
@@ -90,7 +90,10 @@ impl RunArgs {
         let (id, job) = self.job(ctx, &board, what, spec, routing.mode)?;
         let job = AddTasks { single: true, ..job };
         let unknown = "not estimated: --single was given".to_owned();
-        let record = RecordRoute { job: Some(job), ..record(what, &routing, said(&routing).ok_or(unknown)) };
+        let record = RecordRoute {
+            job: Some(job),
+            ..record(what, &routing, person_estimate(&routing).ok_or(unknown))
+        };
         ctx.commit(record)?;
         Ok(id)
     }
@@ -125,8 +128,8 @@ impl RunArgs {
         what: &str,
         routing: &Routing,
     ) -> Result<Result<Estimate, String>, Failure> {
-        if let Some(said) = said(routing) {
-            return Ok(Ok(said));
+        if let Some(estimate) = person_estimate(routing) {
+            return Ok(Ok(estimate));
         }
         if let Some(way) = routing.force {
             return Ok(Err(format!("not estimated: --{} was given", way.as_str())));
@@ -140,12 +143,12 @@ impl RunArgs {
             Estimated::Interrupted => {
                 let signal = crate::flow::interruption::signal().unwrap_or(signal_hook::consts::SIGINT);
                 Err(Failure::new(ErrorCode::of_signal(signal), "stopped by a signal")
-                    .hint("run it again to go on where it was"))
+                    .hint("run the command again to continue"))
             }
         }
     }
 
-    /// The whole of it as one task: reviewed like any other.
+    /// The whole goal as one task, reviewed like any other.
     fn job(
         &self,
         ctx: &Context,
@@ -182,7 +185,7 @@ impl RunArgs {
     }
 }
 
-/// The same as a job that changes nothing and answers with a report.
+/// The same as a job that changes no file and delivers a report.
 fn reading(task: NewTask) -> NewTask {
     NewTask {
         kind: Kind::Report,
@@ -193,8 +196,8 @@ fn reading(task: NewTask) -> NewTask {
     }
 }
 
-/// What the person said. Who names the seconds vouches for a small, clear job; the risk is low unless said otherwise.
-fn said(routing: &Routing) -> Option<Estimate> {
+/// The person's estimate. Giving --t-max declares the job small and clear; its risk is low unless --risk is given.
+fn person_estimate(routing: &Routing) -> Option<Estimate> {
     let risk = routing.risk.unwrap_or_default();
     let t_why = routing.t_why.clone().unwrap_or_default();
     Some(Estimate { t_max_s: routing.t_max_s?, t_why, tiny: true, clear: true, risk })

@@ -6,7 +6,7 @@ use crate::cli::prelude::*;
 /// liza abandons its unclaimed tasks that would change files; claimed tasks continue to their end, and only report
 /// tasks are admitted. For a workstream that is blocked or depends on another one.
 ///
-/// Example: liza stream collapse cli --reason "the parser has to be settled first"
+/// Example: liza stream collapse cli --reason "the parser must be decided first"
 #[derive(Args)]
 pub struct CollapseArgs {
     /// Id of the workstream
@@ -25,7 +25,7 @@ impl OnBoard for CollapseArgs {
                 text.line(format!("abandoned: {}", commas(&done.abandoned)));
             }
             if !done.under_way.is_empty() {
-                text.line(format!("go on to their end: {}", commas(&done.under_way)));
+                text.line(format!("continue to their end: {}", commas(&done.under_way)));
             }
             text
         })

@@ -5,7 +5,7 @@ use crate::cli::prelude::*;
 commands! {
     /// Change a workstream
     ///
-    /// Example: liza stream collapse cli --reason "the parser has to be settled first"
+    /// Example: liza stream collapse cli --reason "the parser must be decided first"
     pub enum StreamCommand {
         Collapse(collapse::CollapseArgs),
     }

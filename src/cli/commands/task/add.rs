@@ -58,7 +58,7 @@ impl OnBoard for AddArgs {
     }
 }
 
-/// Warnings about these tasks from the repository; the tasks are added all the same.
+/// Warnings about these tasks from the repository; the tasks are added anyway.
 pub fn doubts(session: &Session, board: &Board, tasks: &[NewTask]) -> Vec<Finding> {
     let found = crate::flow::ground::of_tasks(&session.ctx, board, tasks);
     tasks

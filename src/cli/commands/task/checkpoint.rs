@@ -1,4 +1,4 @@
-use super::submit::not_in_a_former_place;
+use super::submit::refuse_former_worktree;
 use crate::board::history::{Assumption, Checkpoint, Plan};
 use crate::cli::prelude::*;
 use crate::flow::submit;
@@ -67,7 +67,7 @@ impl OnBoard for CheckpointArgs {
             }
         };
         session.seal_request()?;
-        not_in_a_former_place(session, id)?;
+        refuse_former_worktree(session, id)?;
         let (data, revision) = submit::checkpoint(&session.ctx, id, checkpoint)?;
         let text = if data.status == Status::Blocked {
             format!(

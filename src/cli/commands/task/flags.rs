@@ -12,7 +12,7 @@ pub struct TaskFlags {
     /// Description
     #[arg(long, visible_alias = "description")]
     pub desc: Option<String>,
-    /// File that describes what is wanted
+    /// File that specifies the task
     #[arg(long, visible_alias = "spec-ref", value_name = "FILE[#ANCHOR]")]
     pub spec: Option<String>,
     /// Acceptance criterion; repeat

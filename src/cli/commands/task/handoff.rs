@@ -37,7 +37,7 @@ impl OnBoard for HandoffArgs {
             package: None,
             edition: Edition::NOW,
         };
-        let handoff = crate::flow::handoff::filled(&session.ctx, handoff);
+        let handoff = crate::flow::handoff::with_facts(&session.ctx, handoff);
         attempt::keep_uncommitted(&session.ctx, id, &handoff)?;
         session.commit(handoff, |handed_off| match handed_off.status {
             Status::Blocked => format!(

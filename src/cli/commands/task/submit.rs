@@ -37,7 +37,7 @@ impl OnBoard for SubmitArgs {
         if let Some(file) = &self.result {
             let bytes = session.input.document(file)?;
             session.seal_request()?;
-            not_in_a_former_place(session, id)?;
+            refuse_former_worktree(session, id)?;
             crate::flow::recover::before(&session.ctx, id)?;
             let (submitted, revision) =
                 crate::flow::results::submit(&session.ctx, id, session.ctx.epoch_of(id), &bytes)?;
@@ -48,14 +48,14 @@ impl OnBoard for SubmitArgs {
             );
             if !submitted.untracked.is_empty() {
                 text.line(format!(
-                    "\nnot part of it, left in the worktree: {}",
+                    "\nnot submitted, left in the worktree: {}",
                     submitted.untracked.join(", ")
                 ));
             }
             return Ok(Answer::new(submitted, text).at(revision));
         }
         session.seal_request()?;
-        not_in_a_former_place(session, id)?;
+        refuse_former_worktree(session, id)?;
         crate::flow::recover::before(&session.ctx, id)?;
         let (submitted, revision) = crate::flow::submit::submit(&session.ctx, id)?;
         let text =
@@ -65,7 +65,7 @@ impl OnBoard for SubmitArgs {
 }
 
 /// Refuses a submission from a former worktree: its content would not be submitted.
-pub fn not_in_a_former_place(session: &Session, id: &TaskId) -> Result<(), Failure> {
+pub fn refuse_former_worktree(session: &Session, id: &TaskId) -> Result<(), Failure> {
     let Some(top) =
         std::env::current_dir().ok().and_then(|dir| crate::git::repo::discover(&dir).ok()?.linked)
     else {

@@ -3,7 +3,7 @@ use crate::flow::trash::restore;
 
 /// Move an entry of the trash back to its origin (people only)
 ///
-/// Refused if a file is there already. A worktree becomes a worktree again, on its branch.
+/// Refused if a file exists there. A worktree becomes a worktree again, on its branch.
 ///
 /// Example: liza trash restore t1
 #[derive(Args)]
@@ -15,8 +15,8 @@ pub struct RestoreArgs {
 impl OnBoard for RestoreArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         session.people_only("restore from the trash")?;
-        let place = restore(&session.ctx, &self.name)?;
-        let text = format!("{} is back in {}", self.name, place.display());
-        Ok(Answer::new(json!({ "name": self.name, "path": place.to_string_lossy() }), text))
+        let path = restore(&session.ctx, &self.name)?;
+        let text = format!("{} is restored to {}", self.name, path.display());
+        Ok(Answer::new(json!({ "name": self.name, "path": path.to_string_lossy() }), text))
     }
 }

@@ -35,20 +35,25 @@ impl OnBoard for PruneArgs {
 /// The outcome for each worktree.
 pub fn words(report: &PruneReport, dry_run: bool) -> String {
     let mut text = String::new();
-    for place in &report.pruned {
-        let verb = match (place.deleted, dry_run) {
+    for worktree in &report.pruned {
+        let verb = match (worktree.deleted, dry_run) {
             (true, true) => "would be deleted",
             (true, false) => "deleted",
             (false, true) => "would go to the trash",
             (false, false) => "to the trash",
         };
-        text.line(format!("{verb}: {} ({}, {})", place.path.display(), bytes(place.bytes), place.why));
-        for refname in &place.kept {
+        text.line(format!(
+            "{verb}: {} ({}, {})",
+            worktree.path.display(),
+            bytes(worktree.bytes),
+            worktree.why
+        ));
+        for refname in &worktree.kept {
             text.line(format!("  kept as {refname}"));
         }
     }
-    for place in &report.stay {
-        text.line(format!("stays: {} ({})", place.path.display(), place.why));
+    for worktree in &report.stay {
+        text.line(format!("stays: {} ({})", worktree.path.display(), worktree.why));
     }
     text
 }

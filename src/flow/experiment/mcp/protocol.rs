@@ -55,7 +55,7 @@ impl ToolResult {
     }
 }
 
-/// What Codex wants to have approved: a command in a directory, or changes of files.
+/// Codex's request for approval: a command in a directory, or changes of files.
 #[derive(Debug, Default, Deserialize)]
 pub struct Question {
     #[serde(default)]
@@ -70,7 +70,7 @@ pub struct Question {
 struct Change {
     #[serde(default)]
     move_path: Option<PathBuf>,
-    /// Where older versions have it.
+    /// The field of older versions.
     #[serde(default)]
     update: Option<Moved>,
 }
@@ -82,18 +82,18 @@ struct Moved {
 }
 
 impl Question {
-    /// Whether every place it names is in the worktree, or the first that is not. One that names none is none.
+    /// Ok if all named paths are in the worktree; otherwise the first that is not. A request without a path is an error.
     pub fn stays_inside(&self, worktree: &Path) -> Result<(), String> {
         let changes = self.codex_changes.iter().flatten().flat_map(|(path, change)| {
             let update = change.update.as_ref().and_then(|update| update.move_path.as_ref());
             [Some(path), change.move_path.as_ref(), update]
         });
-        let mut places =
+        let mut paths =
             changes.chain([self.codex_cwd.as_ref(), self.codex_grant_root.as_ref()]).flatten().peekable();
-        if places.peek().is_none() {
-            return Err("no place is named".to_owned());
+        if paths.peek().is_none() {
+            return Err("no path is named".to_owned());
         }
-        match places.find(|path| !is_inside(path, worktree)) {
+        match paths.find(|path| !is_inside(path, worktree)) {
             Some(outside) => Err(outside.display().to_string()),
             None => Ok(()),
         }
@@ -151,7 +151,7 @@ struct TokenUsage {
 const CONFIGURED: &str = "session_configured";
 
 impl EventMessage {
-    /// What it says about the use so far.
+    /// Reads the usage so far.
     pub fn count(&self, usage: &mut Usage) {
         if self.kind == CONFIGURED {
             usage.model = self.model.clone();
@@ -166,12 +166,12 @@ impl EventMessage {
         usage.tool_calls += u64::from(self.tool().is_some());
     }
 
-    /// The tool whose use begins.
+    /// The tool that the event starts.
     pub fn tool(&self) -> Option<&str> {
         self.kind.strip_suffix("_begin")
     }
 
-    /// As the transcript has it.
+    /// The event for the transcript.
     pub fn noted(&self) -> Value {
         let mut fields = json!({ "msg_type": self.kind });
         if self.kind == CONFIGURED {
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_tell_what_was_used() {
+    fn events_carry_usage_and_tools() {
         let mut usage = Usage::default();
         for event in [
             json!({ "type": "session_configured", "model": "m", "rollout_path": "/r" }),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn only_places_inside_the_worktree_are_approved() {
+    fn only_paths_in_the_worktree_are_approved() {
         let dir = tempfile::tempdir().expect("a directory");
         let home = dir.path().join("wt");
         fs::create_dir_all(home.join("src")).expect("made");

@@ -5,7 +5,7 @@ use crate::flow::prelude::*;
 
 /// Git's hook directory and its owner.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct HookDir {
     pub dir: PathBuf,
     pub manager: Option<Manager>,
     /// Whether every worktree uses this directory.
@@ -24,11 +24,11 @@ pub struct Manager {
 }
 
 /// The hook directory as seen from the main checkout.
-pub fn find(ctx: &Context) -> Result<Place> {
+pub fn find(ctx: &Context) -> Result<HookDir> {
     let dir = seen_from(ctx.root())?;
     let manager = manager(&dir, ctx.root(), &ctx.repo.common_dir);
     let relative = ctx.query()?.setting("core.hookspath").is_some_and(|path| !path.starts_with(['/', '~']));
-    Ok(Place { dir, manager, is_shared: !relative })
+    Ok(HookDir { dir, manager, is_shared: !relative })
 }
 
 /// The hook directory as seen from a checkout: a relative `core.hooksPath` is different in each.
@@ -97,15 +97,15 @@ fn owner_of_files(dir: &Path) -> Option<Manager> {
     None
 }
 
-const EVERYWHERE: &str = "A relative core.hooksPath is looked for in every worktree: commit those files, or make the setting an absolute path.\n";
+const EVERYWHERE: &str = "git resolves a relative core.hooksPath in each worktree: commit those files, or make the setting an absolute path.\n";
 
-fn shell_lines(place: &str) -> String {
-    let mut text = format!("add one line to each hook in {place}, before anything that may exit:\n");
+fn shell_lines(files: &str) -> String {
+    let mut text = format!("add one line to each hook in {files}, before any command that may exit:\n");
     for hook in Hook::ALL {
         text.push_str(&format!("  {}: liza hooks run {} -- \"$@\" || exit 1\n", hook.name(), hook.name()));
     }
     text.push_str(
-        "A hook that reads its standard input must hand it on: pre-push and reference-transaction are fed.\n",
+        "A hook that reads standard input must pass it on to liza: git writes to pre-push and reference-transaction.\n",
     );
     text
 }
@@ -116,7 +116,7 @@ fn husky(dir: &Path, why: String) -> Manager {
         lines.push_str(&format!("  .husky/{0}: liza hooks run {0} -- \"$@\" || exit 1\n", hook.name()));
     }
     lines.push_str(&format!(
-        "and, because husky hands no reference-transaction on, an executable file of your own:\n  {}:\n    #!/bin/sh\n    exec liza hooks run reference-transaction -- \"$@\"\n",
+        "and, because husky does not call reference-transaction, an executable file of your own:\n  {}:\n    #!/bin/sh\n    exec liza hooks run reference-transaction -- \"$@\"\n",
         dir.join(Hook::ReferenceTransaction.name()).display()
     ));
     lines.push_str(EVERYWHERE);
@@ -134,7 +134,7 @@ fn lefthook(why: String) -> Manager {
         ));
     }
     lines.push_str(
-        "and `liza hooks install --beside` for reference-transaction, which lefthook leaves alone\n",
+        "and `liza hooks install --beside` for reference-transaction, which lefthook does not use\n",
     );
     Manager { name: "lefthook", why, lines, leaves: vec![Hook::ReferenceTransaction] }
 }
@@ -149,7 +149,7 @@ fn pre_commit(why: String) -> Manager {
     }
     lines.push_str("then `pre-commit install -t pre-commit -t commit-msg -t pre-push`,\n");
     lines.push_str(
-        "and `liza hooks install --beside` for reference-transaction, which pre-commit leaves alone\n",
+        "and `liza hooks install --beside` for reference-transaction, which pre-commit does not use\n",
     );
     Manager { name: "pre-commit", why, lines, leaves: vec![Hook::ReferenceTransaction] }
 }

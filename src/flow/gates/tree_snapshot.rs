@@ -12,7 +12,7 @@ const STEP: Duration = Duration::from_millis(100);
 
 /// What the kernel reports of a file without reading it. No program can set its time of last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Outside {
+struct Metadata {
     device: u64,
     inode: u64,
     mode: u32,
@@ -22,16 +22,16 @@ struct Outside {
 }
 
 /// The content as read; none if there is no file.
-pub type Inside = Option<(u32, blake3::Hash)>;
+pub type FileContent = Option<(u32, blake3::Hash)>;
 
-struct Seen {
-    outside: Option<Outside>,
+struct FileState {
+    metadata: Option<Metadata>,
     /// Only if the times cannot be relied on.
-    inside: Option<Inside>,
+    content: Option<FileContent>,
 }
 
 /// All tracked files at one moment.
-pub struct Snapshot(Vec<Seen>);
+pub struct Snapshot(Vec<FileState>);
 
 impl Snapshot {
     /// Records them as they are now.
@@ -39,32 +39,32 @@ impl Snapshot {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let sure = now.saturating_sub(STEP);
         let sure = (sure.as_secs().cast_signed(), i64::from(sure.subsec_nanos()));
-        let seen = |entry: &Entry| {
+        let state = |entry: &Entry| {
             let path = root.join(&entry.path);
-            let outside = outside(&path);
-            let recent = outside.is_some_and(|outside| outside.changed >= sure);
-            Seen { outside, inside: recent.then(|| inside(&path)) }
+            let metadata = metadata_of(&path);
+            let recent = metadata.is_some_and(|metadata| metadata.changed >= sure);
+            FileState { metadata, content: recent.then(|| content_of(&path)) }
         };
-        Self(entries.iter().filter(|entry| entry.kind != EntryKind::Submodule).map(seen).collect())
+        Self(entries.iter().filter(|entry| entry.kind != EntryKind::Submodule).map(state).collect())
     }
 
     /// The files that may have changed: their content or only their times.
     pub fn suspects<'e>(&self, root: &Path, entries: &'e [Entry]) -> Vec<&'e Entry> {
         let files = entries.iter().filter(|entry| entry.kind != EntryKind::Submodule);
-        let differs = |(entry, seen): &(&Entry, &Seen)| {
+        let differs = |(entry, state): &(&Entry, &FileState)| {
             let path = root.join(&entry.path);
-            match &seen.inside {
-                Some(before) => inside(&path) != *before,
-                None => outside(&path) != seen.outside,
+            match &state.content {
+                Some(before) => content_of(&path) != *before,
+                None => metadata_of(&path) != state.metadata,
             }
         };
         files.zip(&self.0).filter(differs).map(|(entry, _)| entry).collect()
     }
 }
 
-fn outside(path: &Path) -> Option<Outside> {
+fn metadata_of(path: &Path) -> Option<Metadata> {
     let meta = path.symlink_metadata().ok()?;
-    Some(Outside {
+    Some(Metadata {
         device: meta.dev(),
         inode: meta.ino(),
         mode: meta.mode(),
@@ -75,7 +75,7 @@ fn outside(path: &Path) -> Option<Outside> {
 }
 
 /// Kind, executable bit and content.
-pub fn inside(path: &Path) -> Inside {
+pub fn content_of(path: &Path) -> FileContent {
     let meta = path.symlink_metadata().ok()?;
     let kind = meta.mode() & 0o170_100;
     if meta.is_symlink() {

@@ -1,4 +1,4 @@
-//! One runner of a run: how it is started, what it says, and how it is known to have ended.
+//! One runner process of a run: starts it, reads its events, and reports its end.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,29 +15,29 @@ use super::super::prelude::*;
 use crate::store::files::FileIdentity;
 
 /// How long the run reads the output of a runner that has ended: another process may keep its pipe open for ever.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-/// So much is kept of what a runner complains about.
+const OUTPUT_WAIT: Duration = Duration::from_secs(2);
+/// How much of a runner's error output is kept.
 const LOG_MOST: usize = 256 * 1024;
 
 pub enum Wake {
     Board,
     Signal(i32),
-    Said(AgentId, Box<Event>),
-    /// The runner's last word, if it failed.
+    Event(AgentId, Box<Event>),
+    /// The runner's error, if it failed.
     Failed(AgentId, Option<ErrorCode>, String),
     Exited(AgentId),
 }
 
-/// Where a task stood: while it is the same, nothing came of what was begun on it.
+/// The state of a task when its runner started; if it is the same afterwards, the start had no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct TaskState {
     status: Status,
     epoch: u64,
-    /// An approval that is not enough changes nothing else.
+    /// One of several needed approvals changes only this.
     approvals: usize,
 }
 
-impl Found {
+impl TaskState {
     pub fn of(board: &Board, task: &TaskId) -> Option<Self> {
         let task = board.task(task)?;
         let approvals = task.approvals.as_ref().map_or(0, |given| given.by.len());
@@ -45,54 +45,54 @@ impl Found {
     }
 }
 
-pub struct Flight {
+pub struct RunnerProcess {
     child: Child,
     log: PathBuf,
     pub start: Start,
     pub since: Instant,
     pub doing: String,
-    /// Why it failed, as it said itself.
+    /// The error that it reported.
     pub failure: Option<(Option<ErrorCode>, String)>,
-    /// The last thing it had to remark.
+    /// Its last notice.
     pub notice: String,
-    /// Its agent was cut off at a limit.
+    /// Its agent reached a limit.
     pub limited: bool,
     /// Its agent was halted.
     pub halted: bool,
-    /// Its provider has no quota for the moment.
+    /// Its provider has no quota at present.
     pub parked: bool,
-    /// How the task stood when it was started.
-    pub found: Option<Found>,
-    /// Since when it has nothing to do and could get something.
+    /// The state of the task when it started.
+    pub task_before: Option<TaskState>,
+    /// Since when it is idle and can take work.
     pub free_since: Option<Instant>,
-    /// Which liza.yaml there was when it was started.
+    /// The identity of liza.yaml when it started.
     pub settings: Option<FileIdentity>,
 }
 
-/// A runner that cannot be listened to is ended.
+/// Ends a runner whose output cannot be read.
 fn ended_without<T>(child: &mut Child, thread: std::io::Result<T>) -> std::io::Result<()> {
     thread.map(|_| ()).inspect_err(|_| child.end())
 }
 
-impl Flight {
-    pub fn take_off(
+impl RunnerProcess {
+    pub fn start(
         runner: Program,
         log: PathBuf,
         start: Start,
-        found: Option<Found>,
+        task_before: Option<TaskState>,
         tx: &Sender<Wake>,
     ) -> std::io::Result<Self> {
-        // Ctrl-C is for the run alone.
+        // Ctrl-C must reach the run only.
         let mut child = runner.own_group().streams(Streams::Apart).keeping_stdin().start()?;
         let over = Arc::new(AtomicBool::new(false));
-        let (heard, all_heard) = channel::<()>();
+        let (reader, all_read) = channel::<()>();
         if let Some(pipe) = child.stdout.take() {
-            let (agent, tx, over, heard) = (start.agent.clone(), tx.clone(), over.clone(), heard.clone());
+            let (agent, tx, over, reader) = (start.agent.clone(), tx.clone(), over.clone(), reader.clone());
             ended_without(
                 &mut child,
                 start_thread(move || {
                     listen_to(pipe, &agent, &tx, &over);
-                    drop(heard);
+                    drop(reader);
                 }),
             )?;
         }
@@ -102,13 +102,13 @@ impl Flight {
                 &mut child,
                 start_thread(move || {
                     keep(pipe, file);
-                    drop(heard);
+                    drop(reader);
                 }),
             )?;
         }
         let (agent, tx) = (start.agent.clone(), tx.clone());
         child.on_exit(move || {
-            let _ = all_heard.recv_timeout(LAST_WORDS);
+            let _ = all_read.recv_timeout(OUTPUT_WAIT);
             over.store(true, Ordering::Relaxed);
             let _ = tx.send(Wake::Exited(agent));
         })?;
@@ -123,36 +123,36 @@ impl Flight {
             limited: false,
             halted: false,
             parked: false,
-            found,
+            task_before,
             free_since: None,
             settings: None,
         })
     }
 
-    /// Whether it has done what it was given.
+    /// Whether its piece of work is done.
     pub fn is_free(&self) -> bool {
         self.free_since.is_some()
     }
 
-    /// It can get the next piece of work.
+    /// Marks it as ready for the next piece of work.
     pub fn free(&mut self) {
         self.free_since = Some(Instant::now());
         self.start.task = None;
         (self.notice, self.doing) = (String::new(), "idle".to_owned());
-        (self.limited, self.halted, self.found) = (false, false, None);
+        (self.limited, self.halted, self.task_before) = (false, false, None);
     }
 
-    /// Gives it the next piece of work. One that has ended meanwhile is known to have done so soon.
-    pub fn hand(&mut self, start: Start, found: Option<Found>) {
+    /// Gives it the next piece of work. If it has ended meanwhile, [`Wake::Exited`] follows.
+    pub fn hand(&mut self, start: Start, task_before: Option<TaskState>) {
         let piece = Piece { task: start.task.clone() };
         if let Some(stdin) = &mut self.child.stdin {
             let _ = stdin.write_all(format!("{}\n", to_json_line(&piece)).as_bytes());
         }
-        (self.start, self.found, self.free_since) = (start, found, None);
+        (self.start, self.task_before, self.free_since) = (start, task_before, None);
         (self.since, self.doing) = (Instant::now(), "starting".to_owned());
     }
 
-    /// It leaves, for nothing more comes; until it has left, its seat is taken.
+    /// Closes its input, which means no more work; its seat stays taken until it has ended.
     pub fn dismiss(&mut self) {
         self.free_since = None;
         drop(self.child.stdin.take());
@@ -166,12 +166,12 @@ impl Flight {
         self.child.signal(Signal::TERM);
     }
 
-    /// Ends it and its group at once; its agent dies with it.
+    /// Kills it and its process group; its agent ends with it.
     pub fn kill(&self) {
         self.child.signal_group(Signal::KILL);
     }
 
-    /// To be called when it is known to have ended.
+    /// Call this only after it has ended.
     pub fn reap(&mut self) -> Option<ExitStatus> {
         self.child.wait().ok()
     }
@@ -180,14 +180,14 @@ impl Flight {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Where its complaints are, if it had any.
+    /// The file of its error output, if there is any.
     pub fn log(&self) -> Option<&Path> {
-        let said_something = self.log.metadata().is_ok_and(|meta| meta.len() > 0);
-        said_something.then_some(self.log.as_path())
+        let has_lines = self.log.metadata().is_ok_and(|meta| meta.len() > 0);
+        has_lines.then_some(self.log.as_path())
     }
 }
 
-pub fn ended(status: Option<ExitStatus>) -> String {
+pub fn exit_words(status: Option<ExitStatus>) -> String {
     match (status.and_then(|status| status.code()), status.and_then(|status| status.signal())) {
         (Some(code), _) => format!("ended with exit {code}"),
         (None, Some(signal)) => format!("was killed by signal {signal}"),
@@ -195,14 +195,14 @@ pub fn ended(status: Option<ExitStatus>) -> String {
     }
 }
 
-/// Passes on what a runner says. What comes when it is gone is not its own.
+/// Passes on a runner's events. Output after its end comes from another process and is ignored.
 fn listen_to(pipe: impl Read, agent: &AgentId, tx: &Sender<Wake>, over: &AtomicBool) {
     let mut pipe = BufReader::new(pipe);
     let mut line = Vec::new();
     while pipe.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         if !over.load(Ordering::Relaxed) {
             if let Ok(event) = serde_json::from_slice::<Event>(&line) {
-                let _ = tx.send(Wake::Said(agent.clone(), Box::new(event)));
+                let _ = tx.send(Wake::Event(agent.clone(), Box::new(event)));
             } else if let Ok(answer) = serde_json::from_slice::<ChildAnswer>(&line)
                 && !answer.ok
             {
@@ -214,14 +214,14 @@ fn listen_to(pipe: impl Read, agent: &AgentId, tx: &Sender<Wake>, over: &AtomicB
     }
 }
 
-/// An empty file that only its owner can read; a run does without it if there can be none.
+/// An empty file that only its owner can read; none if it cannot be made.
 fn new_log(path: &Path) -> Option<std::fs::File> {
     crate::store::files::make_private_dirs(path.parent()?).ok()?;
     let _ = std::fs::remove_file(path);
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).ok()
 }
 
-/// Keeps the beginning and reads the rest, so that the writing process never waits.
+/// Keeps the start of a stream and discards the rest, so that the writer never blocks.
 fn keep(mut pipe: impl Read, mut file: Option<std::fs::File>) {
     let mut room = LOG_MOST;
     let mut buffer = [0; 8192];
@@ -256,19 +256,19 @@ mod tests {
         let start = Start { agent: agent.clone(), role: Role::coder(), task: None, woken: Vec::new() };
         let (tx, rx) = channel();
         let log = dir.path().join("runner.log");
-        let mut flight = Flight::take_off(runner, log.clone(), start.clone(), None, &tx).unwrap();
-        flight.free();
-        assert!(flight.is_free());
-        flight.hand(Start { task: Some(TaskId::new("t1").unwrap()), ..start }, None);
-        assert!(!flight.is_free());
-        flight.dismiss();
+        let mut running = RunnerProcess::start(runner, log.clone(), start.clone(), None, &tx).unwrap();
+        running.free();
+        assert!(running.is_free());
+        running.hand(Start { task: Some(TaskId::new("t1").unwrap()), ..start }, None);
+        assert!(!running.is_free());
+        running.dismiss();
         assert!(matches!(rx.recv_timeout(Duration::from_secs(30)), Ok(Wake::Exited(by)) if by == agent));
-        assert_eq!(ended(flight.reap()), "ended with exit 4");
+        assert_eq!(exit_words(running.reap()), "ended with exit 4");
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "{\"task\":\"t1\"}\n");
     }
 
     #[test]
-    fn open_pipe_of_ended_runner_does_not_hold_run() {
+    fn open_pipe_does_not_delay_end_of_runner() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("runs/.coder-1/runner.log");
         let runner = Program::new("sh").args([
@@ -278,15 +278,15 @@ mod tests {
         let agent = AgentId::new("coder-1").unwrap();
         let start = Start { agent: agent.clone(), role: Role::coder(), task: None, woken: Vec::new() };
         let (tx, rx) = channel();
-        let mut flight = Flight::take_off(runner, log.clone(), start, None, &tx).unwrap();
+        let mut running = RunnerProcess::start(runner, log.clone(), start, None, &tx).unwrap();
         let next = || rx.recv_timeout(Duration::from_secs(30)).unwrap();
         assert!(
             matches!(next(), Wake::Failed(by, code, _) if by == agent && code == Some(ErrorCode::RefusedStuck))
         );
         assert!(matches!(next(), Wake::Exited(by) if by == agent));
-        flight.kill();
-        assert_eq!(ended(flight.reap()), "ended with exit 3");
-        assert_eq!(flight.log(), Some(log.as_path()));
+        running.kill();
+        assert_eq!(exit_words(running.reap()), "ended with exit 3");
+        assert_eq!(running.log(), Some(log.as_path()));
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "oops\n");
     }
 }

@@ -1,6 +1,6 @@
-//! Where gates run: private worktrees `.worktrees/.gates/1`, `2`, …, each used by one process at a time and reused.
+//! Gate worktrees: private worktrees `.worktrees/.gates/1`, `2`, …, each used by one process at a time and reused.
 
-use super::seen::{self, Snapshot};
+use super::tree_snapshot::{self, Snapshot};
 use crate::flow::interruption::as_usual;
 use crate::flow::ownership::GATES;
 use crate::flow::prelude::*;
@@ -18,7 +18,7 @@ const NOT_EMPTIED: &str = "not_emptied";
 /// How long processes left by a killed process may take to end.
 const ORPHAN_PATIENCE: Duration = Duration::from_secs(10);
 
-pub struct Place<'a> {
+pub struct GateWorktree<'a> {
     ctx: &'a Context,
     commit: &'a CommitId,
     keep: &'a [String],
@@ -30,13 +30,13 @@ pub struct Place<'a> {
     index: PathBuf,
     /// The entries of the commit.
     entries: Vec<Entry>,
-    /// How its files looked right after they were set up.
+    /// The state of its files right after the checkout.
     untouched: Snapshot,
     /// The repository's settings before a gate ran.
     settings: Settings,
     /// Whether a gate ran since it was cleaned.
     used: bool,
-    /// Prepared paths for all gates of this run; none if that is still to be done.
+    /// Prepared paths for all gates of this run; none before the preparation.
     prepared: Option<Vec<String>>,
 }
 
@@ -49,7 +49,7 @@ pub enum Disturbed {
     Settings(Vec<String>),
 }
 
-impl<'a> Place<'a> {
+impl<'a> GateWorktree<'a> {
     /// Takes the first free worktree and moves it to exactly this commit.
     pub fn take(ctx: &'a Context, commit: &'a CommitId, keep: &'a [String]) -> Result<Self> {
         let home = ctx.machine.worktrees().join(GATES);
@@ -65,7 +65,7 @@ impl<'a> Place<'a> {
                 Err(error) => return Err(error.into()),
             };
             await_orphans(ctx.machine.home())?;
-            let mut place = Self {
+            let mut worktree = Self {
                 ctx,
                 commit,
                 keep,
@@ -79,13 +79,13 @@ impl<'a> Place<'a> {
                 used: false,
                 prepared: None,
             };
-            match place.settle() {
-                Ok(()) => return Ok(place),
-                // What a test left there concerns this worktree only: the next one serves as well.
+            match worktree.move_to_commit() {
+                Ok(()) => return Ok(worktree),
+                // Only this worktree cannot be cleaned; the next one can be used.
                 Err(failure) if failure.details.contains_key(NOT_EMPTIED) && spoilt < MOST_SPOILT => {
                     ctx.narrate(format!("{}; the gates run in another worktree", failure.message));
                     spoilt += 1;
-                    entries = std::mem::take(&mut place.entries);
+                    entries = std::mem::take(&mut worktree.entries);
                 }
                 Err(failure) => return Err(failure),
             }
@@ -97,43 +97,43 @@ impl<'a> Place<'a> {
     /// Runs git, and ends all processes that it started.
     fn with<T, E: From<GitError>>(&self, act: impl FnOnce(&Private<'_>) -> Result<T, E>) -> Result<T, E> {
         let board = self.ctx.machine.home();
-        let place = Private { repo: &self.ctx.repo, path: &self.path, index: &self.index, board };
-        shell::leaving_nothing(|| act(&place))
+        let private = Private { repo: &self.ctx.repo, path: &self.path, index: &self.index, board };
+        shell::leaving_nothing(|| act(&private))
     }
 
     /// Moves the worktree to the commit; if that fails, makes it again.
-    fn settle(&mut self) -> Result<()> {
+    fn move_to_commit(&mut self) -> Result<()> {
         self.used = false;
         self.prepared = None;
-        if !as_usual(|| self.settle_there()).unwrap_or(false) {
+        if !as_usual(|| self.move_existing()).unwrap_or(false) {
             self.make()?;
         }
         self.untouched = Snapshot::take(&self.path, &self.entries);
         Ok(())
     }
 
-    fn settle_there(&self) -> Result<bool, GitError> {
-        self.with(|place| {
-            if !place.is_usable()? {
+    fn move_existing(&self) -> Result<bool, GitError> {
+        self.with(|private| {
+            if !private.is_usable()? {
                 return Ok(false);
             }
-            place.put_at(self.commit)?;
-            place.clean(self.keep).map(|()| seen::is_whole(&self.path, &self.entries))
+            private.put_at(self.commit)?;
+            private.clean(self.keep).map(|()| tree_snapshot::is_whole(&self.path, &self.entries))
         })
     }
 
     fn make(&self) -> Result<()> {
-        as_usual(|| self.make_anew())
+        as_usual(|| self.make_locked())
     }
 
-    fn make_anew(&self) -> Result<()> {
+    fn make_locked(&self) -> Result<()> {
         let ctx = self.ctx;
         let one_at_a_time = ctx.machine.lock_worktrees()?;
         ctx.machine.make_trash()?;
-        self.with(|place| place.remove()).map_err(|error: GitError| {
+        self.with(|private| private.remove()).map_err(|error: GitError| {
             let path = self.path.display().to_string();
             failure!(ErrorCode::GitWorktree, "a gate worktree cannot be cleaned: {error}")
-                .hint("`liza doctor` names it; remove what blocks it, then run `liza doctor --fix`")
+                .hint("`liza doctor` names the worktree; remove the cause, then run `liza doctor --fix`")
                 .detail(NOT_EMPTIED, path)
         })?;
         ctx.check_disk()?;
@@ -144,21 +144,21 @@ impl<'a> Place<'a> {
         })?;
         // Only this process uses this worktree, so its files are written without the lock.
         drop(one_at_a_time);
-        self.with(|place| place.put_at(self.commit))?;
+        self.with(|private| private.put_at(self.commit))?;
         Ok(())
     }
 
     /// Removes what the last gate left, and records the repository's settings.
     pub fn ready(&mut self) -> Result<&Path> {
         let kept: Vec<String> = self.keep.iter().chain(self.prepared.iter().flatten()).cloned().collect();
-        if self.used && as_usual(|| self.with(|place| place.clean(&kept))).is_err() {
-            self.settle()?;
+        if self.used && as_usual(|| self.with(|private| private.clean(&kept))).is_err() {
+            self.move_to_commit()?;
         }
-        if self.with(|place| place.hand_over_index()).is_err() {
+        if self.with(|private| private.hand_over_index()).is_err() {
             self.prepared = None;
             self.make()?;
             self.untouched = Snapshot::take(&self.path, &self.entries);
-            self.with(|place| place.hand_over_index())?;
+            self.with(|private| private.hand_over_index())?;
         }
         self.settings = Settings::of(&self.ctx.repo)?;
         self.used = true;
@@ -194,31 +194,31 @@ impl<'a> Place<'a> {
             self.untouched = Snapshot::take(&self.path, &self.entries);
             return Ok(Some(Disturbed::Settings(changed)));
         }
-        let found = match self.with(|place| if place.is_sound() { place.head().map(Some) } else { Ok(None) })
-        {
-            Err(_) | Ok(None) => Some(Disturbed::Gone),
-            Ok(Some(head)) if &head != self.commit => Some(Disturbed::HeadMoved(head)),
-            Ok(Some(_)) => return self.changed(),
-        };
-        self.settle()?;
+        let found =
+            match self.with(|private| if private.is_sound() { private.head().map(Some) } else { Ok(None) }) {
+                Err(_) | Ok(None) => Some(Disturbed::Gone),
+                Ok(Some(head)) if &head != self.commit => Some(Disturbed::HeadMoved(head)),
+                Ok(Some(_)) => return self.changed_files(),
+            };
+        self.move_to_commit()?;
         Ok(found)
     }
 
     /// Which tracked files have changed. Some are only touched: then git writes the same content again.
-    fn changed(&mut self) -> Result<Option<Disturbed>> {
+    fn changed_files(&mut self) -> Result<Option<Disturbed>> {
         let suspects = self.untouched.suspects(&self.path, &self.entries);
         if suspects.is_empty() {
             return Ok(None);
         }
         let paths: Vec<PathBuf> = suspects.iter().map(|entry| entry.path.clone()).collect();
-        let read = |path: &PathBuf| seen::inside(&self.path.join(path));
-        let before: Vec<seen::Inside> = paths.iter().map(read).collect();
+        let read = |path: &PathBuf| tree_snapshot::content_of(&self.path.join(path));
+        let before: Vec<tree_snapshot::FileContent> = paths.iter().map(read).collect();
         for path in &paths {
             let _ = fs::remove_file(self.path.join(path));
         }
-        self.settle()?;
-        let read = |path: &PathBuf| seen::inside(&self.path.join(path));
-        let differs = |(path, before): (&PathBuf, seen::Inside)| {
+        self.move_to_commit()?;
+        let read = |path: &PathBuf| tree_snapshot::content_of(&self.path.join(path));
+        let differs = |(path, before): (&PathBuf, tree_snapshot::FileContent)| {
             (read(path) != before).then(|| path.to_string_lossy().into_owned())
         };
         let changed: Vec<String> = paths.iter().zip(before).filter_map(differs).collect();
@@ -231,15 +231,15 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Drop for Place<'_> {
-    /// What a gate leaves takes disk space until the next one runs, which may be long.
+impl Drop for GateWorktree<'_> {
+    /// Files of a gate would take disk space until the next gate runs.
     fn drop(&mut self) {
         if self.used
-            && self.with(|place| place.clean(self.keep)).is_err()
+            && self.with(|private| private.clean(self.keep)).is_err()
             && let Ok(_one_at_a_time) = self.ctx.machine.lock_worktrees()
         {
             // Git cannot delete it, or the worktree is gone; the next gates make it again.
-            let _ = self.with(|place| place.remove());
+            let _ = self.with(|private| private.remove());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The overview of all agents: who runs, who makes progress, and what was done about them. Changes nothing.
+//! The overview of all agents: which run, which make progress, and the interventions on them. Changes nothing.
 
 use super::ring;
 use crate::flow::prelude::*;
@@ -7,7 +7,7 @@ use crate::policy::progress::{self, Measure};
 
 /// One agent at this moment.
 #[derive(Debug, Serialize)]
-pub struct Seen {
+pub struct AgentView {
     pub agent: AgentId,
     pub roles: Vec<Role>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -16,7 +16,7 @@ pub struct Seen {
     /// The runner's last observation; absent while no session runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<AgentSnapshot>,
-    /// Since when its work has brought nothing new.
+    /// Since when its work has made no progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress_since: Option<Wall>,
     pub detections: Vec<Detection>,
@@ -25,7 +25,7 @@ pub struct Seen {
 }
 
 /// The observations of a running session; none for a dead one.
-pub fn looked_at(ctx: &Context, board: &Board, agent: &AgentId) -> Option<Ring> {
+pub fn live_observations(ctx: &Context, board: &Board, agent: &AgentId) -> Option<Ring> {
     let known = board.agent(agent).filter(|known| known.is_active())?;
     if !known.runner.as_ref().is_some_and(host::lives) {
         return None;
@@ -35,16 +35,20 @@ pub fn looked_at(ctx: &Context, board: &Board, agent: &AgentId) -> Option<Ring> 
 }
 
 /// Every agent that is not retired.
-pub fn picture(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<Seen> {
+pub fn overview(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<AgentView> {
     let active = board.rest.agents.iter().filter(|(_, agent)| agent.is_active());
-    active.map(|(agent, _)| seen(ctx, board, config, agent, looked_at(ctx, board, agent).as_ref())).collect()
+    active
+        .map(|(agent, _)| {
+            agent_view(ctx, board, config, agent, live_observations(ctx, board, agent).as_ref())
+        })
+        .collect()
 }
 
 /// The numbers behind one agent's line.
 #[derive(Debug, Serialize)]
 pub struct Explained {
     #[serde(flatten)]
-    pub seen: Seen,
+    pub seen: AgentView,
     /// Every remembered observation, the oldest first.
     pub looks: Vec<AgentSnapshot>,
     pub measures: Vec<Measure>,
@@ -56,18 +60,24 @@ pub fn explain(ctx: &Context, board: &Board, config: &OverseerConfig, agent: &Ag
         return Err(failure!(Code::UnknownAgent, "there is no agent `{agent}` on this board")
             .hint(board.hint_for_agent(agent)));
     }
-    let ring = looked_at(ctx, board, agent).unwrap_or_default();
+    let ring = live_observations(ctx, board, agent).unwrap_or_default();
     let looks = ring.session().to_vec();
     let past = board.rest.interventions.iter().filter(|one| &one.agent == agent);
     Ok(Explained {
-        seen: seen(ctx, board, config, agent, Some(&ring)),
+        seen: agent_view(ctx, board, config, agent, Some(&ring)),
         measures: progress::measures(&looks, config),
         looks,
         interventions: past.cloned().collect(),
     })
 }
 
-fn seen(ctx: &Context, board: &Board, config: &OverseerConfig, agent: &AgentId, ring: Option<&Ring>) -> Seen {
+fn agent_view(
+    ctx: &Context,
+    board: &Board,
+    config: &OverseerConfig,
+    agent: &AgentId,
+    ring: Option<&Ring>,
+) -> AgentView {
     let history = ring.map(Ring::session).unwrap_or_default();
     let known = board.agent(agent);
     let incarnation = known.map_or(0, |known| known.incarnation);
@@ -85,7 +95,7 @@ fn seen(ctx: &Context, board: &Board, config: &OverseerConfig, agent: &AgentId, 
         holds_work: held.is_some(),
     };
     let past = board.rest.interventions.iter().rev();
-    Seen {
+    AgentView {
         agent: agent.clone(),
         roles: known.map(|known| known.roles.clone()).unwrap_or_default(),
         task: held.map(|(task, _)| task).or_else(|| history.last()?.task.clone()),
