@@ -57,7 +57,7 @@ impl Observer {
         if let Err(error @ (StoreError::Missing(_) | StoreError::OtherVersion { .. })) = read {
             return Err(error.into());
         }
-        let place = ctx.store.directory_identity().ok_or_else(|| gone(ctx))?;
+        let place = ctx.store.directory_identity().ok_or_else(|| board_gone(ctx))?;
         let mut observer = Self {
             place,
             config: ProjectConfig::default(),
@@ -92,7 +92,7 @@ impl Observer {
 
     pub fn quick_look(&mut self, ctx: &Context) -> Result<QuickLook, Unseen> {
         if ctx.store.directory_identity() != Some(self.place) {
-            return Err(Unseen::Gone(gone(ctx)));
+            return Err(Unseen::Gone(board_gone(ctx)));
         }
         let config = FileIdentity::at(&ctx.root().join("liza.yaml")).ok();
         if config != self.config_seen {

@@ -282,8 +282,8 @@ fn look(
         (worktree.ended, worktree.landed) = work_ended(ctx, board, task, archived, &worktree, &name, kept)?;
         let own = format!(".worktrees/{name}");
         let attempt = task.body().attempts.iter().rfind(|attempt| attempt.worktree == own);
-        place.prepared = match purpose {
-            Purpose::Review => super::prepared::noted(&ctx.repo, &place.path),
+        worktree.prepared = match purpose {
+            Purpose::Review => super::prepared::noted(&ctx.repo, &worktree.path),
             _ => attempt.map_or(Vec::new(), |attempt| attempt.not_work()),
         };
         worktree.task = id;
@@ -365,11 +365,11 @@ fn examine_content(repo: &Repo, worktree: &mut ListedWorktree, record: Option<&C
         };
         match (content::head(path), status, content::merge_head(path)) {
             (Ok(head), Ok(dirty), Ok(merging)) => {
-                place.head = Some(head);
-                let is_work = |found: &DirtyPath| !super::prepared::is_not_work(&place.prepared, found);
-                place.uncommitted = dirty.into_iter().filter(is_work).map(|found| found.path).collect();
-                if merging.is_some() && place.uncommitted.is_empty() {
-                    place.uncommitted.push("a merge in progress".to_owned());
+                worktree.head = Some(head);
+                let is_work = |found: &DirtyPath| !super::prepared::is_not_work(&worktree.prepared, found);
+                worktree.uncommitted = dirty.into_iter().filter(is_work).map(|found| found.path).collect();
+                if merging.is_some() && worktree.uncommitted.is_empty() {
+                    worktree.uncommitted.push("a merge in progress".to_owned());
                 }
                 worktree.dirty = !worktree.uncommitted.is_empty();
             }

@@ -376,7 +376,7 @@ impl Runner {
         let actor = board.identify(&self.ctx.credentials)?;
         let caps = self.caps.holding(board);
         if let Some(reached) = caps.reached(board, None, Some(&self.agent)) {
-            self.tell_once(Kind::Waiting, format!("liza starts no more work: {}", reached.describe()));
+            self.emit_once(Kind::Waiting, format!("liza starts no more work: {}", reached.describe()));
             // What is approved is merged all the same: that costs nothing.
             if !self.role.judges() {
                 return Ok(None);

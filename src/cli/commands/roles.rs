@@ -98,7 +98,7 @@ const CONFIG: &str = "liza.yaml";
 
 fn one_role(found: &roles::Roles, role: &Role) -> Answer {
     let registry = Registry::new(&found.config);
-    let said = registry.settings_of(role);
+    let settings = registry.settings_of(role);
     let from = |is_said: bool| if is_said { CONFIG } else { BUILT_IN };
     let plain = |name: &'static str, value: Option<String>, is_said: bool, none: &str| SettingRow {
         name,

@@ -23,7 +23,7 @@ pub fn file_system(scene: &Scene) -> Result<Vec<Finding>> {
         if let Some((free, least)) = scene.ctx.room_missing(path)? {
             found.push(Finding::new(
                 "machine.disk",
-                format!("{} has {} left, less than {}", place.display(), bytes(free), bytes(least)),
+                format!("{} has {} left, less than {}", path.display(), bytes(free), bytes(least)),
                 "no new work is started, and a full disk stops every command; what is on record stays",
                 "`liza gc --dry-run` lists what can be removed; `disk.min_free_bytes` in liza.yaml sets the limit",
             ));

@@ -75,7 +75,7 @@ pub fn keep(lab: &Lab, path: &Path, run: &Summary) -> Result<(CommitId, Option<S
 /// Keeps later content beside the reviewed content: the run's ref keeps the reviewed commit, a ref with `-rest` at the end the later
 /// one. Without a reviewed commit, the run's own ref is used. Returns the ref, if there was anything to keep.
 pub fn keep_rest(lab: &Lab, path: &Path, run: &Summary) -> Result<Option<String>> {
-    let content::Snapshot { commit: taken, left_out } = taken(lab, path, run)?;
+    let content::Snapshot { commit: taken, left_out } = snapshot_of(lab, path, run)?;
     if !left_out.is_empty() {
         let place = path.display();
         return Err(failure!(ErrorCode::GitUnsaved, "not everything in {place} could be saved: {left_out}")

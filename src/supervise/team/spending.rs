@@ -22,9 +22,9 @@ impl TeamRun<'_> {
         });
         for cap in found {
             let reached = cap.is_reached();
-            if self.caps_told.insert((cap.setting, cap.subject.clone(), reached)) {
+            if self.caps_reported.insert((cap.setting, cap.subject.clone(), reached)) {
                 let what = if reached { "liza starts no more work for it" } else { "nearly used up" };
-                self.tell(Event::new(Kind::Spend, format!("{}; {what}", cap.describe())));
+                self.emit(Event::new(Kind::Spend, format!("{}; {what}", cap.describe())));
             }
         }
     }

@@ -55,7 +55,7 @@ impl OnBoard for ShowArgs {
             "done_when": body.done_when, "checkpoint": crate::board::rules::current_checkpoint(body), "alignment": answers,
             "files": submission.files, "tests": submission.tests, "tests_present": !submission.tests.is_empty(),
             "protected": submission.protected, "validation": submission.validation, "gates": body.gates, "gate_results": gates, "issues": body.issues,
-            "checklist": asked.iter().enumerate().map(|(at, item)| json!({ "n": at + 1, "item": item })).collect::<Vec<_>>(),
+            "checklist": items.iter().enumerate().map(|(at, item)| json!({ "n": at + 1, "item": item })).collect::<Vec<_>>(),
             "assumptions": assumptions_of_checkpoint(body).iter().enumerate().map(|(at, one)| json!({ "n": at + 1, "assumption": one.text, "critical": one.critical })).collect::<Vec<_>>(),
             "outside": outside,
             "red_team": task.red_team, "judged_by": task.judged_by(), "approvals": task.approvals, "quorum": quorum,

@@ -201,7 +201,7 @@ pub fn stale_draft(s: &Situation, report: &mut Report) {
 pub fn plan_waiting(s: &Situation, report: &mut Report) {
     for task in in_state(s, Status::ReadyForReview).filter(|task| task.awaits_acceptance()) {
         let (id, moved) = (&task.id, last_moved(task));
-        let Some(age) = report.due(s.age(moved), PLAN_SECONDS) else { continue };
+        let Some(age) = report.once_reached(s.age(moved), PLAN_SECONDS) else { continue };
         let since = ago(i64::try_from(age).unwrap_or(i64::MAX));
         let text = format!("{id}, the plan of {}, has waited for acceptance for {since}", holder(task));
         report.tell(Alert::new(Kind::PlanWaiting, id, moved, text, acceptance_hint(id)));
