@@ -1,7 +1,7 @@
 //! Results of tasks that deliver JSON: handed in, read, accepted and sent back.
 
 use super::prelude::*;
-use super::prepared::{is_prepared, prepared_for};
+use super::prepared::{is_not_work, prepared_for};
 use crate::board::result::TaskResult;
 use crate::director::reading::{Shape, listed};
 use crate::director::{Expected, Problem, SliceResult, read_result};
@@ -112,7 +112,7 @@ fn unchanged(ctx: &Context, board: &Board, task: &Task) -> Result<Unchanged> {
     let prepared = prepared_for(board, &task.id);
     let (mut changed, mut untracked) = (Vec::new(), Vec::new());
     for found in content::status(&path, Filters::Run)? {
-        if is_prepared(prepared, &found.path) {
+        if is_not_work(prepared, &found) {
             continue;
         }
         if found.kind == DirtyKind::Untracked { untracked.push(found.path) } else { changed.push(found.path) }

@@ -54,7 +54,7 @@ pub fn deliver(world: &World, id: &str, role: &str, slice: &str) {
     submit(world, &agent, &place, id, &value).ok();
 }
 
-fn submit(world: &World, who: &Who, dir: &Path, id: &str, value: &Value) -> crate::support::Ran {
+pub fn submit(world: &World, who: &Who, dir: &Path, id: &str, value: &Value) -> crate::support::Ran {
     let file = world.home().join("result.json");
     std::fs::write(&file, value.to_string()).expect("written");
     world.liza_in(who, dir, &["--json", "task", "submit", id, "--result", &file.display().to_string()])
@@ -66,7 +66,9 @@ fn probe_by_hand_ends_merged_and_is_shown() {
     let operator = world.register("operator", "operator-1");
     add_report(&world, "probe", "operator", "probe", &["--timebox", "3"]);
     world.task_with("after", &["after.txt", "tests/test_after.sh"], &["--depends", "probe"]);
-    let place = world.claim(&operator, "probe");
+    let claimed = world.liza(&operator, &["task", "claim", "probe"]).ok().stdout;
+    assert!(claimed.ends_with("next: liza task submit probe --result FILE\n"), "{claimed}");
+    let place = world.root.join(".worktrees/probe");
     // Files that git does not know are listed, and nothing else may differ.
     std::fs::write(place.join("notes.txt"), "12 s").expect("written");
     let value = result(

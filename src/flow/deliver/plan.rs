@@ -270,9 +270,20 @@ fn names(ctx: &Context, from: &CommitId, to: &CommitId) -> Result<usize> {
     Ok(names.iter().filter(|&&byte| byte == 0).count())
 }
 
+/// Refuses a `liza.yaml` other than the person was shown: more may have been merged since.
+pub fn refuse_other_config(ctx: &Context, plan: &Plan, old: &CommitId, head: &CommitId) -> Result<()> {
+    if config_change(ctx, old, head)? == plan.config {
+        return Ok(());
+    }
+    Err(failure!(Code::Edited, "`{}` got another liza.yaml meanwhile", plan.source)
+        .hint("run the command again; it shows the difference"))
+}
+
 /// How `liza.yaml` would change for a person who has the target checked out.
 pub fn config_change(ctx: &Context, from: &CommitId, tree: &CommitId) -> Result<Option<String>> {
-    let git = Git::reading(ctx.root(), "diff").args(["--no-ext-diff", "--no-textconv", "--no-color"]);
+    // As text whatever .gitattributes say: they must not hide the difference.
+    let git =
+        Git::reading(ctx.root(), "diff").args(["--text", "--no-ext-diff", "--no-textconv", "--no-color"]);
     let git = git.args([from.as_str(), tree.as_str(), "--", CONFIG]);
     let text = String::from_utf8_lossy(&git.run_start(64 * 1024)?).into_owned();
     Ok((!text.trim().is_empty()).then_some(text))

@@ -98,6 +98,11 @@ impl TeamRun<'_> {
                 return None;
             }
         };
+        if let Some(audit) = audit::unrecorded(board) {
+            // Another audit would not be recorded either: this one comes first.
+            let recorded = streams::record_audit(self.ctx, &audit.id);
+            return recorded.err().map(|failure| Outcome::Stuck(vec![super::for_a_person(&failure)]));
+        }
         match audit::next_step(board, &config) {
             Step::Nothing => Some(Outcome::Complete),
             Step::Ask { round } => {

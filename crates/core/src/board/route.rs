@@ -165,9 +165,15 @@ impl Route {
         self.audits.last().map(|audit| audit.verdict)
     }
 
-    /// Audited and approved, or needs no audit, or a person delivered it without one.
-    pub fn may_be_delivered(&self) -> bool {
-        !self.is_audited() || self.is_waived() || self.last_verdict() == Some(AuditVerdict::Approve)
+    /// Whether the last audit approved integration at this head: what was merged since was not audited.
+    pub fn is_approved_at(&self, head: Option<&CommitId>) -> bool {
+        let last = self.audits.last().filter(|audit| audit.verdict == AuditVerdict::Approve);
+        last.is_some_and(|audit| audit.head.as_ref() == head)
+    }
+
+    /// Needs no audit, or a person delivered it without one.
+    pub fn needs_no_approval(&self) -> bool {
+        !self.is_audited() || self.is_waived()
     }
 
     /// A person has delivered it without an approval, and no auditor has spoken since.

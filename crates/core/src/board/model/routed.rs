@@ -287,6 +287,7 @@ fn offer_audit(menu: &mut Menu, state: &State) {
             verdict,
             findings: vec!["seen".to_owned()],
             evidence_requests: asked.to_vec(),
+            head: None,
             probes: (!asked.is_empty()).then(|| plan_of(audit::probes(board, &task.id, asked))),
         };
         menu.offer(0, "liza", record(AuditVerdict::Approve, &[]));

@@ -15,6 +15,8 @@ logged! {
         pub verdict: AuditVerdict,
         pub findings: Vec<String>,
         pub evidence_requests: Vec<String>,
+        /// The head of integration that the auditor saw; without one, the present head.
+        pub head: Option<CommitId>,
         /// Probes that bring the evidence the auditor asks for, added in the same commit.
         pub probes: Option<AddTasks>,
     }
@@ -47,7 +49,7 @@ impl Verb for RecordAudit {
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let probes = self.probes.as_ref().map(|probes| probes.change(board, call).tasks).unwrap_or_default();
         let goal = board.task(&self.task).map(|task| board.goal_of(task).to_owned()).unwrap_or_default();
-        let head = board.rest.integration.head.clone();
+        let head = self.head.clone().or_else(|| board.rest.integration.head.clone());
         let kept = |texts: &[String]| -> Vec<String> {
             let short = |text: &String| crate::text::clipped(text, LONGEST_FINDING).into_owned();
             texts.iter().take(MOST_FINDINGS).map(short).collect()
@@ -124,7 +126,7 @@ pub fn check_audited(board: &Board, call: &Call) -> Result<(), Refusal> {
 
 /// Whether the current goal may be called complete: no auditor is needed, one has approved, or a person delivered it without.
 pub fn check_goal_audited(board: &Board, call: &Call) -> Result<(), Refusal> {
-    let open = board.route().filter(|route| !route.may_be_delivered());
+    let open = board.route().filter(|route| !board.may_be_delivered(&board.rest.goal, route));
     match open.filter(|_| call.guards.on(Guard::Audit)) {
         Some(route) => Err(unaudited(route, "is not complete")),
         None => Ok(()),
@@ -135,6 +137,9 @@ fn unaudited(route: &Route, may_not: &str) -> Refusal {
     let goal = route.goal.as_deref().unwrap_or_default();
     let what = match route.audits.last() {
         None => "no auditor has reviewed it".to_owned(),
+        Some(audit) if audit.verdict == AuditVerdict::Approve => {
+            format!("integration has changed since the auditor approved it ({})", audit.task)
+        }
         Some(audit) => format!("the auditor said {} ({})", audit.verdict.as_str(), audit.task),
     };
     refusal!(Code::Unaudited, "{goal} {may_not}: {what}")

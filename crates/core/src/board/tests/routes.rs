@@ -1,5 +1,6 @@
 //! Routes, workstreams and audits: what a plan may open, when slices join, and what an auditor decides.
 
+use crate::board::goals::GoalStatus;
 use crate::board::refusal::Code;
 use crate::board::result::ResultStatus;
 use crate::board::route::{AuditVerdict, Estimate, RunMode, Way};
@@ -105,7 +106,7 @@ fn route_is_computed_from_its_estimate() {
     let recorded = bench.board.route().expect("a route");
     assert_eq!((recorded.route, recorded.task.clone()), (Way::Single, Some(id("job"))));
     assert_eq!(bench.status("job"), Status::Idle);
-    assert!(!recorded.is_audited() && recorded.may_be_delivered());
+    assert!(!recorded.is_audited() && recorded.needs_no_approval());
 }
 
 #[test]
@@ -190,6 +191,7 @@ fn audit_decides_and_five_rounds_are_the_most() {
             verdict: AuditVerdict::Block,
             findings: vec!["not good enough".to_owned()],
             evidence_requests: Vec::new(),
+            head: None,
             probes: None,
         };
         assert_eq!(bench.refused("planner-1", record.clone()), Code::HumanOnly);
@@ -232,6 +234,7 @@ fn unaudited_goal_lets_no_other_start() {
         verdict,
         findings: Vec::new(),
         evidence_requests: Vec::new(),
+        head: None,
         probes: None,
     };
     let mut approved = bench.clone();
@@ -280,4 +283,34 @@ fn collapse_leaves_nothing_to_be_claimed() {
         (&serde_json::json!(["s", "v"]), &serde_json::json!(["u"]))
     );
     assert_eq!(bench.status("u"), Status::Blocked, "what an agent has begun goes on to its end");
+}
+
+#[test]
+fn approval_ends_with_the_next_merge() {
+    let mut bench = multi(RunMode::Write);
+    let seen = bench.board.rest.integration.head.clone();
+    let task = audit::audit_task(&bench.board, 1);
+    let name = task.id.to_string();
+    bench.ok("human", plan_of(vec![task]));
+    end_report(&mut bench, &name);
+    let approve = RecordAudit {
+        task: id(&name),
+        verdict: AuditVerdict::Approve,
+        findings: Vec::new(),
+        evidence_requests: Vec::new(),
+        head: seen.clone(),
+        probes: None,
+    };
+    bench.ok("human", approve);
+    assert!(check_audited(&bench.board, &bench.call(bench.actor("human"))).is_ok());
+    // More is merged for the goal: the auditor has not seen it.
+    let later = Some(commit(9));
+    bench.board.rest.integration.head.clone_from(&later);
+    let refusal = check_audited(&bench.board, &bench.call(bench.actor("human"))).expect_err("not audited");
+    assert_eq!(refusal.code, Code::Unaudited);
+    assert!(refusal.message.contains("changed since"), "{}", refusal.message);
+    assert_eq!(audit::next_step(&bench.board, &AuditConfig::default()), Step::Ask { round: 1 });
+    // What is merged for later goals does not count against a goal that is over.
+    bench.board.rest.goal.status = GoalStatus::Complete;
+    assert!(check_audited(&bench.board, &bench.call(bench.actor("human"))).is_ok());
 }
