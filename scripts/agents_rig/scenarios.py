@@ -14,9 +14,11 @@ ESCAPES = {"gemini": (ESCAPE_NOTE, "\\@"), "qwen": (ESCAPE_NOTE, "\\@"),
 
 
 # What the CLIs call the tools by which an agent starts others.
-SUBAGENTS = {"task", "agent", "workflow", "skill", "sendmessage", "listagents", "spawn_agent", "subagent", "delegate", "codebase_investigator"}
-# These have no option for it that liza knows; specs/providers.md says so.
-KEEP_SUBAGENTS = {"kimi"}
+SUBAGENTS = {"task", "agent", "workflow", "spawn_agent", "invoke_agent", "subagent", "delegate", "codebase_investigator"}
+# Claude's, by their exact names: tools of other CLIs that are called alike start no agents.
+SUBAGENTS_OF_CLAUDE = {"Skill", "SendMessage", "ListAgents"}
+# Theirs are not denied; specs/providers.md says so.
+KEEP_SUBAGENTS = {"kimi", "gemini"}
 
 
 class Scenario(Play):
@@ -73,7 +75,7 @@ class Scenario(Play):
         """No session is given a tool that starts another agent."""
         if self.world.cli in KEEP_SUBAGENTS:
             return []
-        offered = sorted({tool for ask in requests for tool in ask.tools if tool.lower() in SUBAGENTS})
+        offered = sorted({tool for ask in requests for tool in ask.tools if tool.lower() in SUBAGENTS or tool in SUBAGENTS_OF_CLAUDE})
         return [f"the agent is offered tools that start agents: {', '.join(offered)}"] if offered else []
 
     def prompts_arrived(self, requests):
