@@ -1,14 +1,13 @@
 //! Captures a command's output: all of it is passed on, its start and end are kept.
 
-use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::process::{ChildStderr, ChildStdout};
 use std::sync::{Arc, Mutex, mpsc};
 
 use memchr::memmem::Finder;
 
 use super::prelude::*;
+use crate::host::place;
 use crate::provider::Redactor;
 
 /// How much of the start and of the end of the output is kept.
@@ -141,11 +140,12 @@ fn pass(into: &[Arc<Mutex<Captured>>], chunk: &[u8], found: bool) {
 }
 
 /// The output of each try, one below the other. It may hold anything, so the file is as private as the board.
-pub fn write_log(path: &Path, command: &str, tries: &[&Captured]) -> std::io::Result<()> {
+/// Its directories are made below `base`.
+pub fn write_log(base: &Path, path: &Path, command: &str, tries: &[&Captured]) -> std::io::Result<()> {
     if let Some(parent) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+        place::make_directories(base, parent)?;
     }
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut file = place::new_file(path)?;
     for (number, captured) in tries.iter().enumerate() {
         if number > 0 {
             writeln!(file, "\n[run again: try {}]", number + 1)?;

@@ -164,6 +164,7 @@ impl From<QueryError> for Failure {
             QueryError::Unsupported { .. } => Self::new(ErrorCode::GitUnsupported, message)
                 .hint("liza reads SHA-1 repositories with ordinary refs; convert it, or work in a clone that is one"),
             QueryError::Symbolic { .. } => Self::new(ErrorCode::GitRef, message).hint(LEADS_ELSEWHERE),
+            QueryError::Elsewhere(error) => (*error).into(),
             _ => Self::new(ErrorCode::GitFailed, message).hint("look at the repository with `git fsck` and `git status`"),
         }
     }
@@ -177,7 +178,7 @@ impl From<RefError> for Failure {
         let code =
             if matches!(error, RefError::Moved { .. }) { ErrorCode::StaleRef } else { ErrorCode::GitRef };
         let hint = match &error {
-            RefError::Symbolic { .. } => LEADS_ELSEWHERE,
+            RefError::Symbolic { .. } | RefError::Linked { .. } => LEADS_ELSEWHERE,
             _ => "look at the branch with `git log`; nothing was forced",
         };
         Self::new(code, with_causes(&error)).hint(hint)
@@ -186,6 +187,9 @@ impl From<RefError> for Failure {
 
 impl From<WorktreeError> for Failure {
     fn from(error: WorktreeError) -> Self {
+        if let WorktreeError::Branch(error @ (RefError::Symbolic { .. } | RefError::Linked { .. })) = error {
+            return error.into();
+        }
         Self::new(ErrorCode::GitWorktree, with_causes(&error))
             .hint("move away what stands in the way (liza removes nothing it did not make), then claim again")
     }

@@ -92,7 +92,7 @@ pub fn keep_refused(ctx: &Context, task: &Task, bytes: &[u8]) {
     let dir = ctx.machine.round(&task.id, task.epoch, task.iteration);
     let kept = (1..100).map(|number| dir.join(format!("refused-result-{number}.txt")));
     let Some(path) = kept.into_iter().find(|path| !path.exists()) else { return };
-    if crate::store::files::make_private_dirs(&dir).is_ok() {
+    if crate::store::files::make_private_dirs(ctx.machine.home(), &dir).is_ok() {
         let kept = &bytes[..bytes.len().min(LONGEST_KEPT)];
         let _ = crate::store::files::replace_disposable(&path, kept);
     }

@@ -1,8 +1,7 @@
 //! What an agent prints: kept in files of bounded size, read for what it used, never held in memory.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::prelude::*;
@@ -40,9 +39,9 @@ impl BoundedLog {
     }
 }
 
-/// What an agent prints may be anything, so the file is as private as the board.
+/// What an agent prints may be anything, so the file is as private as the board. The agent knows its name beforehand.
 fn open(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+    crate::host::place::new_file(path)
 }
 
 /// What the session has used so far; shared with the threads that read its output.

@@ -48,7 +48,7 @@ pub fn run(lab: &Lab, asked: &Asked<'_>) -> Said {
     let (held_for, ceiling) = (Some(lab.machine.home()), Some(lab.worktrees.as_path()));
     let job = Job { held_for, ceiling, secrets: &lab.secrets, ..job };
     let done = execute(&job, &|| lab.must_end().is_some());
-    let _ = write_log(asked.log, &lab.redacted(&words), &[&done.output]);
+    let _ = write_log(&lab.runs, asked.log, &lab.redacted(&words), &[&done.output]);
     let stopped = if done.ended == shell::Ended::Stopped { lab.must_end().or(Some(BY_SIGNAL)) } else { None };
     judged(&done, asked.timeout, stopped)
 }
