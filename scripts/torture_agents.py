@@ -66,6 +66,8 @@ GRAMMAR = {
     "links": [
         "mv .git $OUT/gitfile-$T-@number@ && ln -s $OUT/gitfile-$T-@number@ .git", "ln -sfn $OUT/victim evil-link", "ln -sfn / tests/root",
         "ln -sfn $OUT/victim $ROOT/.liza/evil", "echo 'gitdir: '$OUT'/elsewhere' > .git", "echo $OUT/elsewhere > $(git rev-parse --git-dir)/commondir",
+        "mkdir -p $GIT/@above@refs/liza/@pins@; ln -sT $OUT/victim-dir $GIT/@above@refs/liza/@pins@/@task@",
+        "for d in $ROOT/.liza/runs/*/*; do for n in 1 2 3; do ln -s $OUT/victim $d/@agent@-$n.out.log; ln $OUT/victim $d/@agent@-$n.err.log; done; done",
         "p=$(pwd); cd $OUT; mv $p moved-$T-$$ || exit 1; ln -s $OUT/victim-dir $p; cd moved-$T-$$ || exit 1",
     ],
     "writes": [
@@ -94,6 +96,8 @@ DRAWN = {
     "command": ["status", "rev-parse", "worktree", "update-ref", "merge-tree"],
     "hook": ["post-checkout", "reference-transaction", "post-index-change", "pre-commit", "post-commit", "pre-merge-commit"],
     "attribute": ["filter=evil", "merge=evil", "text eol=crlf", "-merge", "ident", "diff=evil", "working-tree-encoding=UTF-16"],
+    "above": ["", "logs/"],
+    "pins": ["merges", "submitted", "attempts"],
     "file": ["state.yaml.lock", "log.yaml", "state.yaml"],
     "signal": ["KILL", "STOP", "TERM"],
 }

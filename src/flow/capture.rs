@@ -1,16 +1,14 @@
 //! Captures a command's output: all of it is passed on, its start and end are kept.
 
-use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::process::{ChildStderr, ChildStdout};
 use std::sync::{Arc, Mutex, mpsc};
 
 use memchr::memmem::Finder;
 
 use super::prelude::*;
+use crate::host::anchored_path;
 use crate::provider::Redactor;
-use crate::store::lock::open_no_follow;
 
 /// How much of the start and of the end of the output is kept.
 pub const KEPT: usize = 1024 * 1024;
@@ -142,13 +140,12 @@ fn pass(into: &[Arc<Mutex<Captured>>], chunk: &[u8], found: bool) {
 }
 
 /// The output of each try, one below the other. It may hold anything, so the file is as private as the board.
-pub fn write_log(path: &Path, command: &str, tries: &[&Captured]) -> std::io::Result<()> {
+/// Its directories are made below `base`.
+pub fn write_log(base: &Path, path: &Path, command: &str, tries: &[&Captured]) -> std::io::Result<()> {
     if let Some(parent) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+        anchored_path::make_directories(base, parent)?;
     }
-    // What ran may have put a pipe there: liza does not wait for its other end.
-    let mut options = OpenOptions::new();
-    let mut file = open_no_follow(path, options.write(true).create(true).truncate(true).mode(0o600))?;
+    let mut file = anchored_path::new_file(path)?;
     for (number, captured) in tries.iter().enumerate() {
         if number > 0 {
             writeln!(file, "\n[run again: try {}]", number + 1)?;

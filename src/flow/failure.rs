@@ -165,6 +165,7 @@ impl From<QueryError> for Failure {
                 "liza reads SHA-1 repositories with ordinary refs; convert it, or work in such a clone",
             ),
             QueryError::Symbolic { .. } => Self::new(ErrorCode::GitRef, message).hint(LEADS_ELSEWHERE),
+            QueryError::Elsewhere(error) => (*error).into(),
             _ => Self::new(ErrorCode::GitFailed, message)
                 .hint("look at the repository with `git fsck` and `git status`"),
         }
@@ -180,7 +181,7 @@ impl From<RefError> for Failure {
         let code =
             if matches!(error, RefError::Moved { .. }) { ErrorCode::StaleRef } else { ErrorCode::GitRef };
         let hint = match &error {
-            RefError::Symbolic { .. } => LEADS_ELSEWHERE,
+            RefError::Symbolic { .. } | RefError::Linked { .. } => LEADS_ELSEWHERE,
             _ => "look at the branch with `git log`; liza did not force the move",
         };
         Self::new(code, with_causes(&error)).hint(hint)
@@ -189,6 +190,9 @@ impl From<RefError> for Failure {
 
 impl From<WorktreeError> for Failure {
     fn from(error: WorktreeError) -> Self {
+        if let WorktreeError::Branch(error @ (RefError::Symbolic { .. } | RefError::Linked { .. })) = error {
+            return error.into();
+        }
         Self::new(ErrorCode::GitWorktree, with_causes(&error))
             .hint("move the blocking files away (liza removes only its own files), then claim again")
     }

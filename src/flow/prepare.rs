@@ -135,7 +135,7 @@ fn run(ctx: &Context, board: &Board, config: &WorktreesConfig, path: &Path, log:
         text.extend(done.output.kept());
         text.extend(format!("[{:?} after {} ms]\n", done.ended, done.duration.as_millis()).into_bytes());
         if let Some(dir) = log.parent() {
-            crate::store::files::make_private_dirs(dir)?;
+            crate::store::files::make_private_dirs(ctx.machine.home(), dir)?;
         }
         crate::store::files::replace_disposable(log, &text)?;
         let why = match done.ended {

@@ -96,7 +96,7 @@ pub fn keep_refused(ctx: &Context, task: &Task, bytes: &[u8]) -> Option<PathBuf>
     let dir = ctx.machine.round(&task.id, task.epoch, task.iteration);
     let kept = (1..100).map(|number| dir.join(format!("refused-result-{number}.txt")));
     let path = kept.into_iter().find(|path| !path.exists())?;
-    crate::store::files::make_private_dirs(&dir).ok()?;
+    crate::store::files::make_private_dirs(ctx.machine.home(), &dir).ok()?;
     let kept = &bytes[..bytes.len().min(LONGEST_KEPT)];
     crate::store::files::replace_disposable(&path, kept).ok().map(|_| path)
 }

@@ -225,7 +225,7 @@ fn run_held(check: &Check<'_>, held_for: Option<&Path>) -> Ran {
         let job = Job::new(by_shell(check.command), check.dir, without_ours(), check.timeout);
         let job = Job { held_for, ceiling: Some(check.machine.worktrees()), wanted: check.expect, ..job };
         let done = execute(&job, &|| interruption.signal().is_some());
-        let _ = write_log(check.log, check.command, &[&done.output]);
+        let _ = write_log(check.machine.home(), check.log, check.command, &[&done.output]);
         let ran = outcome_of(&done, check.timeout);
         let transient = ran.exit.is_some_and(|code| code > 128) && !ran.interrupted;
         if !transient || tries == RETRIES {

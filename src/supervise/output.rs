@@ -1,14 +1,12 @@
 //! An agent's output: written to files of bounded size and read for its usage, never held in memory.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::prelude::*;
 use crate::board::caps::Unit;
 use crate::policy::prices::{Prices, price_of};
-use crate::store::lock::open_no_follow;
 
 /// The log keeps this much of the start of an output, and at least as much of its end.
 const KEPT: u64 = 16 * 1024 * 1024;
@@ -41,9 +39,9 @@ impl BoundedLog {
     }
 }
 
-/// The output may contain secrets, so the file is as private as the board.
+/// The output may contain secrets, so the file is as private as the board. The agent knows its name beforehand.
 fn open(path: &Path) -> std::io::Result<File> {
-    open_no_follow(path, OpenOptions::new().write(true).create(true).truncate(true).mode(0o600))
+    crate::host::anchored_path::new_file(path)
 }
 
 /// The usage of a session so far; shared with the threads that read its output.

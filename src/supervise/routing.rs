@@ -40,7 +40,7 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     let reader = AgentId::new("route").map_err(|why| Failure::usage(why.to_string()))?;
     let checkout = leftovers::plan_checkout(ctx, &board, &reader)?;
     let dir = ctx.machine.runs_of_agent(&reader);
-    crate::store::files::make_private_dirs(&dir)?;
+    crate::store::files::make_private_dirs(ctx.machine.home(), &dir)?;
     let stem = (1..).map(|number| format!("route-{number}"));
     let stem = stem.into_iter().find(|stem| !dir.join(format!("{stem}.prompt.md")).exists());
     let stem = stem.unwrap_or_else(|| "route".to_owned());

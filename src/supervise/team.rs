@@ -422,8 +422,11 @@ impl<'a> TeamRun<'a> {
             .args(provider.into_iter().flat_map(|provider| ["--provider", provider]))
             .args(start.task.iter().flat_map(|task| ["--task", task.as_str()]))
             .args(start.woken.iter().flat_map(|key| ["--woken", key]));
-        let log = self.ctx.machine.runs_of_agent(&start.agent).join("runner.log");
         let settings = free::settings(self.ctx);
+        // Without its directory there is no log.
+        let dir = self.ctx.machine.runs_of_agent(&start.agent);
+        let made = crate::store::files::make_private_dirs(self.ctx.machine.home(), &dir);
+        let log = made.map(|()| dir.join("runner.log")).unwrap_or_default();
         match RunnerProcess::start(runner, log, start.clone(), task_before, &self.tx) {
             Ok(mut running) => {
                 running.settings = settings;

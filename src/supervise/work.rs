@@ -459,7 +459,10 @@ impl Runner {
             ended: ended.reason(),
         };
         let used = serde_json::to_string(&used).unwrap_or_default();
-        let _ = crate::store::files::replace(&files.path("usage.json"), format!("{used}\n").as_bytes());
+        // The agent may have put a link in the place of the directory meanwhile.
+        if crate::store::files::make_private_dirs(self.ctx.machine.home(), &files.dir).is_ok() {
+            let _ = crate::store::files::replace(&files.path("usage.json"), format!("{used}\n").as_bytes());
+        }
         self.last_files = Some(files);
         self.record_usage(assignment, &ledger, &ended);
         Ok(ended)
@@ -486,7 +489,7 @@ impl Runner {
             }
             None => machine.runs_of_agent(&self.agent),
         };
-        crate::store::files::make_private_dirs(&dir)?;
+        crate::store::files::make_private_dirs(machine.home(), &dir)?;
         let stem = (1..).map(|number| format!("{}-{number}", self.agent));
         let free = stem.into_iter().find(|stem| !dir.join(format!("{stem}.prompt.md")).exists());
         Ok(Files { stem: free.unwrap_or_else(|| self.agent.to_string()), dir })

@@ -43,6 +43,20 @@ fn board_survives_git_clean() {
     world.sound();
 }
 
+/// Of the two copies the journal's is enough: it makes every board again.
+#[test]
+fn journal_copy_alone_restores_the_board() {
+    let world = board();
+    let state = world.state();
+    std::fs::remove_file(world.path(".git/liza/state.yaml")).unwrap();
+    world.git(&["clean", "-fdxq"]);
+    world.human(&["doctor", "--fix"]).ok();
+    assert_eq!(world.state(), state);
+    world.human(&["task", "show", "t2"]).ok();
+    world.human(&["note", "second"]).ok();
+    world.sound();
+}
+
 /// A command that was at work when `.liza` was removed may have made its directory and lock again.
 #[test]
 fn emptied_board_directory_is_restored() {

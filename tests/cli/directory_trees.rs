@@ -328,3 +328,26 @@ fn argument_that_is_not_text_is_an_error() {
     let board = world.path(".liza");
     Ran::of(command.arg(Path::new(&board)).finish().expect("liza")).ok();
 }
+
+/// A link in the place of a directory below `.liza`: no file of liza's is written where it leads.
+#[test]
+fn link_in_place_of_board_directory_is_refused() {
+    let world = World::new();
+    let aside = tempfile::tempdir_in(world.home()).unwrap();
+    for name in ["runs", "images", "gates", "trash", "locks", "tokens"] {
+        let (dir, target) = (world.path(".liza").join(name), aside.path().join(name));
+        std::fs::rename(&dir, &target).unwrap();
+        std::os::unix::fs::symlink(&target, &dir).unwrap();
+        let before = std::fs::read_dir(&target).unwrap().count();
+        let ran = world.json(&HUMAN, &["note", "x"]);
+        assert_eq!((ran.exit, ran.code().as_str()), (6, "board.invalid"), "{name}: {}", ran.stdout);
+        let message = ran.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(&format!(".liza/{name}` is a link")), "{message}");
+        assert_eq!(std::fs::read_dir(&target).unwrap().count(), before, "{name}");
+        assert!(world.human(&["doctor"]).exits(1).stdout.contains("is not a directory"), "{name}");
+        std::fs::remove_file(&dir).unwrap();
+        std::fs::rename(&target, &dir).unwrap();
+    }
+    world.human(&["note", "x"]).ok();
+    world.sound();
+}

@@ -20,11 +20,11 @@ attacks! {
     "planted-hooks", "reviewers-own-git", "fsmonitor", "filter", "merge-driver", "worktree-gitfile", "commondir", "no-gitfile",
     "false-git", "replaced-objects", "forged-object", "repository-inside",
     // Branches.
-    "tag-of-integration", "symbolic-integration", "linked-integration", "moved-integration",
+    "tag-of-integration", "symbolic-integration", "linked-integration", "linked-branches", "moved-integration",
     // Gates.
     "weakened-gate", "gate-settings", "forged-gate-pass", "gate-calls-liza",
     // Board and files.
-    "edited-limit", "edited-approval", "edited-journal", "rolled-back", "cleaned", "linked-copies", "linked-board",
+    "edited-limit", "edited-approval", "edited-journal", "rolled-back", "cleaned", "linked-copies", "linked-board", "linked-logs",
     "worktree-link", "deep-directories", "large-note", "large-plan",
 }
 

@@ -7,8 +7,9 @@ use super::{Attack, Verdict};
 use crate::cli::demo::isolated;
 use crate::cli::prelude::*;
 use crate::host::{Program, Streams, this_program};
+use crate::supervise::Event;
 
-/// How long a step may take; each takes less than a second on an idle machine.
+/// How long a step may take. The longest takes 5 s on an idle machine, 3 s of them pauses of a runner after crashes.
 const PATIENCE: Duration = Duration::from_secs(90);
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -54,6 +55,14 @@ impl<'a> World<'a> {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// The last line that a step printed; for a runner the text of its last event, which says what it waits for.
+    fn last_words(&self, step: &str) -> String {
+        let said = self.out(&format!("{step}.log"));
+        let Some(line) = said.lines().rfind(|line| !line.trim().is_empty()) else { return String::new() };
+        let text = serde_json::from_str::<Event>(line).map_or(line.to_owned(), |event| event.text);
+        format!("; its last line: {}", clipped(&shown_line(&text), 200))
+    }
+
     /// Plays one step; an error if it does not end.
     fn step(&self, step: &str) -> Result<bool, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -81,7 +90,11 @@ impl<'a> World<'a> {
                 }
                 Ok(None) if Instant::now() > deadline => {
                     child.end();
-                    return Err(format!("the step `{step}` did not end within {} s", PATIENCE.as_secs()));
+                    let last = self.last_words(step);
+                    return Err(format!(
+                        "the step `{step}` did not end within {} s{last}",
+                        PATIENCE.as_secs()
+                    ));
                 }
                 Ok(None) => std::thread::sleep(LOOK),
                 Err(error) => return Err(error.to_string()),

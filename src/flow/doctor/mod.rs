@@ -71,7 +71,7 @@ impl<'c> Scene<'c> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
 /// In this order: later ones rely on the fixes of earlier ones.
-const EXAMINATIONS: [Examination; 35] = [
+const EXAMINATIONS: [Examination; 36] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the copies below .git", copies::ahead),
@@ -86,6 +86,7 @@ const EXAMINATIONS: [Examination; 35] = [
     ("git's records of worktrees", worktrees::half_made),
     ("git's locks", locks::of_git),
     ("the git program and its settings", settings::git),
+    ("links where git keeps refs", refs::linked),
     ("refs that lead to other refs", refs::not_plain),
     ("refs to missing objects", refs::broken),
     ("unfinished work", intents::left_half_done),

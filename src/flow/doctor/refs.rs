@@ -3,8 +3,28 @@
 use super::{Finding, Scene};
 use crate::flow::ownership::{KnownOwners, OUR_REFS, TASK_BRANCHES};
 use crate::flow::prelude::*;
-use crate::flow::verify::strange_refs;
+use crate::flow::verify::{links, strange_refs};
 use crate::git::refs as git_refs;
+
+/// Links where git writes refs of liza and their logs. Found again after each fix: a link may hide others.
+pub fn linked(scene: &Scene) -> Result<Vec<Finding>> {
+    let found = links(scene.ctx, scene.board()).into_iter().map(|link| {
+        let target = fs::read_link(&link).unwrap_or_default();
+        let what = format!("{} is a link to {}", link.display(), target.display());
+        let why = "git would write there, so liza refuses to write refs";
+        let remedy = "put a directory or file of its own there; what the link leads to stays as it is";
+        if link.ends_with("worktrees") {
+            let remedy =
+                "put the directory itself there; liza does not guess which records of worktrees are yours";
+            return Finding::new("ref.linked", what, why, remedy);
+        }
+        Finding::new("ref.linked", what, why, remedy).fixed_by(move |ctx| {
+            git_refs::unlink(&ctx.repo, &link)?;
+            Ok(None)
+        })
+    });
+    Ok(found.collect())
+}
 
 /// The integration branch, or a ref of liza, that leads to another ref.
 pub fn not_plain(scene: &Scene) -> Result<Vec<Finding>> {

@@ -48,7 +48,7 @@ pub fn run(lab: &Lab, request: &CommandRequest<'_>) -> CommandOutcome {
     let (held_for, ceiling) = (Some(lab.machine.home()), Some(lab.worktrees.as_path()));
     let job = Job { held_for, ceiling, secrets: &lab.secrets, ..job };
     let done = execute(&job, &|| lab.must_end().is_some());
-    let _ = write_log(request.log, &lab.redacted(&words), &[&done.output]);
+    let _ = write_log(&lab.runs, request.log, &lab.redacted(&words), &[&done.output]);
     let stopped = if done.ended == shell::Ended::Stopped { lab.must_end().or(Some(BY_SIGNAL)) } else { None };
     outcome_of(&done, request.timeout, stopped)
 }

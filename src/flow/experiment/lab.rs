@@ -74,7 +74,7 @@ impl Lab {
             match dir.strip_prefix(self.root()) {
                 Ok(_) => anchored_path::make_directories(self.root(), dir)
                     .map_err(|error| Failure::io("make", dir, &error))?,
-                Err(_) => files::make_private_dirs(dir)?,
+                Err(_) => files::make_named_dirs(dir)?,
             }
         }
         self.exclude()

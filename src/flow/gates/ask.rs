@@ -145,7 +145,7 @@ fn log_of(shared: &Shared<'_>, gate: &Gate) -> Result<PathBuf> {
             (machine.gates().join("logs"), format!("{tree}-{}.log", gate.name))
         }
     };
-    make_private_dirs(&dir)?;
+    make_private_dirs(machine.home(), &dir)?;
     Ok(dir.join(file))
 }
 
@@ -230,7 +230,7 @@ pub fn ask(shared: &mut Shared<'_>, asking: &Asking<'_>, attention: &Attention<'
         return Ok(outcome);
     }
     let outputs: Vec<&Captured> = outputs.iter().collect();
-    match write_log(&asking.log, &command_line(&gate.command), &outputs) {
+    match write_log(shared.ctx.machine.home(), &asking.log, &command_line(&gate.command), &outputs) {
         Ok(()) => {
             let log = asking.log.strip_prefix(&root).unwrap_or(&asking.log);
             outcome.log = Some(log.display().to_string());

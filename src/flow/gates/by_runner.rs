@@ -72,7 +72,7 @@ pub fn ask_runner(
         return Ok(None);
     }
     let dir = ctx.machine.gate_requests(&agent);
-    make_private_dirs(&dir)?;
+    make_private_dirs(ctx.machine.home(), &dir)?;
     let nanos = host::now().wall.to_string();
     let stem: String = nanos.chars().filter(char::is_ascii_digit).collect();
     let files = Files::of(dir.join(format!("{stem}-{}.json", std::process::id())));

@@ -127,7 +127,7 @@ pub fn record(ctx: &Context, gates: &[Gate], agent: &AgentId) {
         };
     }
     let path = ctx.machine.gate_environment(agent);
-    if path.parent().is_some_and(|dir| make_private_dirs(dir).is_ok())
+    if path.parent().is_some_and(|dir| make_private_dirs(ctx.machine.home(), dir).is_ok())
         && let Ok(text) = serde_json::to_vec(&recorded)
     {
         let _ = replace_disposable(&path, &text);

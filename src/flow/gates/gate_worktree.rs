@@ -54,7 +54,7 @@ impl<'a> GateWorktree<'a> {
     pub fn take(ctx: &'a Context, commit: &'a CommitId, keep: &'a [String]) -> Result<Self> {
         let home = ctx.machine.worktrees().join(GATES);
         ctx.machine.make_worktrees_dir(&home)?;
-        crate::store::files::make_private_dirs(&ctx.machine.gates())?;
+        crate::store::files::make_private_dirs(ctx.machine.home(), &ctx.machine.gates())?;
         let mut entries = private::entries(&ctx.repo, commit)?;
         check_kept(keep, &entries)?;
         let mut spoilt = 0;

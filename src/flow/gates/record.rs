@@ -63,7 +63,7 @@ pub fn write(ctx: &Context, task: Option<&TaskId>, report: &GateReport, configur
         record.gates.get(&gate.name).or_else(before).cloned()
     };
     record.gates = OutcomesByGate(configured.iter().filter_map(outcome_of).collect());
-    files::make_private_dirs(&ctx.machine.gates())?;
+    files::make_private_dirs(ctx.machine.home(), &ctx.machine.gates())?;
     let text = serde_json::to_string_pretty(&record).unwrap_or_default() + "\n";
     Ok(files::replace(&path_of(ctx, task, &report.tree), text.as_bytes())?)
 }

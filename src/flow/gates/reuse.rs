@@ -89,7 +89,7 @@ pub fn keep(ctx: &Context, key: &str, outcome: &GateOutcome, binds: bool) {
     let former = Former { format: FORMAT, key: key.to_owned(), outcome: outcome.clone() };
     let dir = directory(ctx);
     if let Ok(text) = serde_json::to_vec(&former)
-        && files::make_private_dirs(&dir).is_ok()
+        && files::make_private_dirs(ctx.machine.home(), &dir).is_ok()
         && files::replace(&dir.join(format!("{key}.json")), &text).is_ok()
         && binds
     {

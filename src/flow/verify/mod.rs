@@ -10,6 +10,7 @@ use super::moved;
 use super::ownership::{self, ArchivedTask, KnownOwners, OUR_REFS, TASK_BRANCHES};
 use crate::board::state::JournalMark;
 use crate::flow::prelude::*;
+use crate::host::anchored_path;
 use crate::store::Snapshot;
 use crate::store::rebuild;
 use crate::wire::log::read_chain;
@@ -98,7 +99,7 @@ pub fn verify_board(
     add("integration", integration(ctx, board, records.as_deref()));
     add("branches", branches(ctx, board));
     let known = KnownOwners::of(board, archived);
-    add("refs", none_strange(strange_refs(ctx, &known), "refs"));
+    add("refs", no_links(ctx, board).and_then(|()| none_strange(strange_refs(ctx, &known), "refs")));
     add("worktrees", none_strange(strange_worktrees(ctx, &known), "worktrees"));
     checks
 }
@@ -298,6 +299,33 @@ fn branches(ctx: &Context, board: &Board) -> Result<String> {
         count += 1;
     }
     Ok(format!("{count} tasks in progress have their branches"))
+}
+
+/// Links where git writes liza's refs, the integration branch, their logs and records of worktrees.
+pub fn links(ctx: &Context, board: Option<&Board>) -> Vec<PathBuf> {
+    let common_dir = &ctx.repo.common_dir;
+    let integration = board.and_then(|board| refs::of_branch(&board.config().integration_branch).ok());
+    let below = [TASK_BRANCHES.to_owned(), OUR_REFS.to_owned()].into_iter();
+    let mut found: Vec<PathBuf> = below.flat_map(|prefix| refs::links_for(common_dir, &prefix)).collect();
+    if let Some(refname) = integration {
+        // The branch itself is examined as a ref that leads to another.
+        found.extend(
+            refs::links_for(common_dir, &refname)
+                .into_iter()
+                .filter(|link| *link != common_dir.join(&refname)),
+        );
+    }
+    found.extend(anchored_path::first_link(common_dir, &[Path::new("worktrees")]));
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn no_links(ctx: &Context, board: &Board) -> Result<()> {
+    match links(ctx, Some(board)).first() {
+        Some(link) => bail!("{} is a link: liza writes nothing there (`liza doctor`)", link.display()),
+        None => Ok(()),
+    }
 }
 
 /// Refs in liza's namespace that belong to nothing on the board, in the archive or in progress.

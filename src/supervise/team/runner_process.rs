@@ -1,7 +1,6 @@
 //! One runner process of a run: starts it, reads its events, and reports its end.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,7 +96,8 @@ impl RunnerProcess {
             )?;
         }
         if let Some(pipe) = child.stderr.take() {
-            let file = new_log(&log);
+            // A run does without it if there can be none.
+            let file = crate::host::anchored_path::new_file(&log).ok();
             ended_without(
                 &mut child,
                 start_thread(move || {
@@ -212,13 +212,6 @@ fn listen_to(pipe: impl Read, agent: &AgentId, tx: &Sender<Wake>, over: &AtomicB
         }
         line.clear();
     }
-}
-
-/// An empty file that only its owner can read; none if it cannot be made.
-fn new_log(path: &Path) -> Option<std::fs::File> {
-    crate::store::files::make_private_dirs(path.parent()?).ok()?;
-    let _ = std::fs::remove_file(path);
-    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).ok()
 }
 
 /// Keeps the start of a stream and discards the rest, so that the writer never blocks.

@@ -66,13 +66,14 @@ impl Runner {
         let talks =
             matches!(self.entry.output.unwrap_or_default(), OutputFormat::Text | OutputFormat::AiderText);
         let printed = ended.last_lines.iter().rev().filter(|_| crashed || usage.tool_calls == 0 && !talks);
-        let candidates: Vec<&String> = own.chain(printed).collect();
+        // Hints of liza and git are no errors, and name commits and paths.
+        let candidates: Vec<&String> =
+            own.chain(printed).filter(|line| !line.starts_with("hint: ")).collect();
         let known = candidates.iter().find_map(|line| Some((table.class_of(line)?, line)));
         let line = match known {
             Some((_, line)) => Some(one_line(line)),
             None if crashed && denied => Some(calls()),
-            // liza's refusal is in the line above its hint.
-            None => candidates.iter().find(|line| !line.starts_with("hint: ")).map(|line| one_line(line)),
+            None => candidates.first().map(|line| one_line(line)),
         };
         let class = match known {
             // This concerns only one of many tools.
@@ -117,7 +118,9 @@ impl Runner {
             trouble.until = Some(crate::host::now().wall.plus_seconds(QUOTA_REST.as_secs()));
         }
         let words = self.words_of(&trouble, ended);
-        if let Some(files) = &self.last_files {
+        if let Some(files) = &self.last_files
+            && crate::store::files::make_private_dirs(self.ctx.machine.home(), &files.dir).is_ok()
+        {
             let text = format!("{}: {words}\n", trouble.class.as_str());
             let _ = crate::store::files::replace_disposable(&files.path("failure.txt"), text.as_bytes());
         }

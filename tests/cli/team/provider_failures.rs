@@ -124,7 +124,7 @@ fn rate_limit_is_not_counted_as_crash() {
         &world,
         &format!(
             "if [ ! -e $OUT/once ]; then touch $OUT/once; echo 'error: 429 Too Many Requests' >&2; exit 1; fi\n\
-             if [ ! -e $OUT/twice ]; then touch $OUT/twice; printf 'panicked at line 7\\nhint: run it again\\n' >&2; exit 9; fi\n{EVERY_ROLE}"
+             if [ ! -e $OUT/twice ]; then touch $OUT/twice; printf 'panicked at 7 of 1b4295f\\nhint: HTTP 429? run it again\\n' >&2; exit 9; fi\n{EVERY_ROLE}"
         ),
     );
     played_like(&world, "mine", "");
@@ -135,7 +135,9 @@ fn rate_limit_is_not_counted_as_crash() {
     let crashed = named(&all, "crashed");
     let class = |at: usize| crashed[at]["failure"]["class"].as_str().unwrap_or_default();
     assert_eq!((class(0), class(1)), ("rate_limit", "crash"), "{}", ran.stdout);
-    assert!(crashed[1]["text"].as_str().unwrap().starts_with("exit 9: panicked at line 7; started again"));
+    assert!(
+        crashed[1]["text"].as_str().unwrap().starts_with("exit 9: panicked at 7 of 1b4295f; started again")
+    );
     assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW");
 }
 

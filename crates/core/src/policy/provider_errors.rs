@@ -10,7 +10,8 @@ const LONGEST: usize = 4096;
 const LONGEST_WAIT: u64 = 31 * 24 * 3600;
 
 sparse_settings! {
-    /// Patterns of error messages, ignoring case; `*` stands for any text. The classes are tried in this order.
+    /// Patterns of error messages, ignoring case; `*` stands for any text, and a number means the whole number. The classes
+    /// are tried in this order.
     pub struct ErrorTable {
         /// The provider has no login, or its key is wrong.
         pub login: Vec<String>,
@@ -61,16 +62,27 @@ impl ErrorTable {
 
 /// Whether the text contains the parts of the pattern in order.
 fn holds(text: &str, pattern: &str) -> bool {
-    let mut rest = text;
+    let mut from = 0;
     let mut any = false;
     for part in pattern.split('*').filter(|part| !part.is_empty()) {
         any = true;
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
+        match find(text, from, part) {
+            Some(at) => from = at + part.len(),
             None => return false,
         }
     }
     any
+}
+
+/// Finds the part at or after `from`. A number in the part matches a whole number only: `429` is not found in a commit id.
+fn find(text: &str, from: usize, part: &str) -> Option<usize> {
+    let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let goes_on = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let cut = |at: usize| {
+        digit(part.chars().next()) && goes_on(text[..at].chars().next_back())
+            || digit(part.chars().next_back()) && goes_on(text[at + part.len()..].chars().next())
+    };
+    text[from..].match_indices(part).map(|(at, _)| from + at).find(|at| !cut(*at))
 }
 
 /// When the provider can be used again: a time, or a duration from now. A time of day is in this machine's zone, which
@@ -215,6 +227,10 @@ mod tests {
         assert_eq!(table.class_of("429: usage limit, resets later"), Some(CrashClass::Quota));
         assert_eq!(table.class_of("429: resets, limit"), Some(CrashClass::RateLimit));
         assert_eq!(table.class_of("segmentation fault"), None);
+        for other in ["reset to 28fde7b429c3", "14290 lines", "429ms", "pid 5429"] {
+            assert_eq!(table.class_of(other), None, "{other}");
+        }
+        assert_eq!(table.class_of("pid 4290: (429)"), Some(CrashClass::RateLimit));
         let nothing = ErrorTable { login: vec!["*".into(), String::new()], ..ErrorTable::default() };
         assert_eq!(nothing.class_of("anything"), None);
     }

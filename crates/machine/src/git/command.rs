@@ -24,7 +24,7 @@ use rustix::process::Signal;
 use thiserror::Error;
 
 use super::door;
-use crate::host::{Child, Program, Streams};
+use crate::host::{Child, Obstacle, Program, Streams};
 
 /// Longest part of git's error output that an error carries.
 const LONGEST_STDERR: usize = 4096;
@@ -205,8 +205,7 @@ impl Git {
         {
             say();
         }
-        let output = child.output().map_err(|source| GitError::Spawn { subcommand, source })?;
-        succeeded(subcommand, output).map(|_| ())
+        succeeded(subcommand, to_its_end(child, subcommand)?).map(|_| ())
     }
 
     /// The output of `git version`, run outside of any repository.
@@ -237,7 +236,7 @@ impl Git {
 
     fn spawn(self) -> Result<Output, GitError> {
         let subcommand = self.subcommand;
-        self.begin()?.output().map_err(|source| GitError::Spawn { subcommand, source })
+        to_its_end(self.begin()?, subcommand)
     }
 
     fn begin(self) -> Result<Child, GitError> {
@@ -265,6 +264,32 @@ impl Git {
             _ => GitError::Spawn { subcommand, source },
         })
     }
+}
+
+/// The output of a command; an error if a named pipe or a file without content keeps it, where git reads a file by its
+/// name (`.gitattributes`, `.gitignore`, a ref, a record): it would wait for ever, or read for minutes.
+fn to_its_end(child: Child, subcommand: &'static str) -> Result<Output, GitError> {
+    let found = std::cell::RefCell::new(None);
+    let is_stuck = |pid: u32| {
+        *found.borrow_mut() = crate::host::obstacle_of(pid);
+        found.borrow().is_some()
+    };
+    let output = child.output_unless(is_stuck).map_err(|source| GitError::Spawn { subcommand, source })?;
+    output.ok_or_else(|| {
+        let why = match found.take() {
+            Some(Obstacle::Pipe(path)) if path != Path::new("") => {
+                format!("`{}` is a named pipe, and git waits for it; remove it", path.display())
+            }
+            Some(Obstacle::Hollow(path)) => {
+                format!(
+                    "`{}` is a large file without content, and git reads it all; remove it",
+                    path.display()
+                )
+            }
+            _ => "git waits for a named pipe in place of a file; `find . -type p` lists them".to_owned(),
+        };
+        GitError::Misled { why }
+    })
 }
 
 /// Waits until a pipe has something to read or is closed.
@@ -376,6 +401,24 @@ mod tests {
         let bytes = vec![b'x'; 1 << 20];
         let id = Git::reading(&fixture.root, "hash-object").arg("--stdin").stdin(bytes).run_line().unwrap();
         assert_eq!(id.len(), 40);
+    }
+
+    /// Such a pipe may stand anywhere in a worktree, and git opens it to read.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn git_that_waits_for_a_pipe_is_ended() {
+        let fixture = Fixture::new();
+        fixture.write("sub/file", "x");
+        let pipe = fixture.root.join("sub/.gitattributes");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let began = Instant::now();
+        let error = Git::acting(&fixture.root, "add").arg("--all").run().unwrap_err();
+        assert!(began.elapsed() < Duration::from_secs(60));
+        let GitError::Misled { why } = error else { panic!("{error}") };
+        assert!(why.contains("sub/.gitattributes` is a named pipe"), "{why}");
+        assert!(!fixture.root.join(".git/index.lock").exists(), "git has removed its lock");
+        std::fs::remove_file(pipe).unwrap();
+        Git::acting(&fixture.root, "add").arg("--all").run().unwrap();
     }
 
     #[test]

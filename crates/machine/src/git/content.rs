@@ -78,7 +78,9 @@ fn head_by_files(worktree: &Path) -> Option<CommitId> {
     let text = plain_text(&git_dir.join("HEAD")).ok()?;
     let git = open_bare(&common_dir_of(&git_dir)).ok()?;
     let commit = match text.trim_end().strip_prefix("ref: ") {
-        Some(name) if name.starts_with("refs/heads/") => git.find_reference(name).ok()?.peel_to_commit(),
+        Some(name) if name.starts_with("refs/heads/") => {
+            super::query::find_ref(&git, name).ok()?.peel_to_commit()
+        }
         Some(_) => return None,
         None => git.find_commit(git2::Oid::from_str(text.trim_end()).ok()?),
     };

@@ -163,6 +163,8 @@ impl Way {
         let mut env = vec![("GIT_DIR", self.git_dir.clone().into_os_string())];
         match &self.door {
             None => {
+                // It sees the present configuration: a missing object must not start the program of a remote.
+                env.push(("GIT_NO_LAZY_FETCH", "1".into()));
                 // A command about names may make a worktree, which has its own git directory.
                 if self.git_dir != self.common_dir {
                     env.push(("GIT_WORK_TREE", self.work_tree.clone().into_os_string()));

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::prelude::*;
-use crate::host::LARGEST_PLAIN;
+use crate::host::{LARGEST_PLAIN, anchored_path};
 
 const OF_REPOSITORY: [&str; 9] = [
     "HEAD",
@@ -18,7 +18,7 @@ const OF_REPOSITORY: [&str; 9] = [
     "info/attributes",
     "objects/info/alternates",
 ];
-const OF_CHECKOUT: [&str; 2] = ["HEAD", "index"];
+const OF_CHECKOUT: [&str; 4] = ["HEAD", "index", "logs", "logs/HEAD"];
 /// These files grow with the number of names: many millions at most.
 const MAY_BE_LARGE: [&str; 2] = ["packed-refs", "index"];
 const LARGEST_LIST: u64 = 2 * 1024 * 1024 * 1024;
@@ -38,9 +38,17 @@ pub(super) fn check_repository(common_dir: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The same for git's directory of a linked worktree.
+/// The same for git's directory of a linked worktree. Links are refused there: git would write to their targets.
 pub(super) fn check_checkout(git_dir: &Path) -> Result<(), String> {
-    check(git_dir, &OF_CHECKOUT)
+    if let Some(link) = anchored_path::first_link(git_dir, &OF_CHECKOUT.map(Path::new)) {
+        return Err(format!("`{}` is a link, and git would write where it leads; remove it", link.display()));
+    }
+    check(git_dir, &OF_CHECKOUT[..2])
+}
+
+/// The same of a record of a worktree that liza did not make.
+pub(super) fn check_record(admin_dir: &Path) -> Result<(), String> {
+    check(admin_dir, &["gitdir", "commondir", "HEAD"])
 }
 
 fn check(dir: &Path, names: &[&str]) -> Result<(), String> {
@@ -71,16 +79,24 @@ const DEEPEST: usize = 64;
 pub(super) fn check_refs(common_dir: &Path, prefix: &str) -> Result<(), String> {
     let path = common_dir.join(prefix);
     match path.symlink_metadata() {
-        Ok(meta) => check_ref(&path, meta.file_type(), DEEPEST),
+        Ok(meta) => check_ref(&path, &meta, DEEPEST),
         Err(_) => Ok(()),
     }
 }
 
-fn check_ref(path: &Path, kind: fs::FileType, deeper: usize) -> Result<(), String> {
+fn check_ref(path: &Path, meta: &fs::Metadata, deeper: usize) -> Result<(), String> {
+    let kind = meta.file_type();
+    if kind.is_file() && meta.len() > LARGEST_PLAIN {
+        let bytes = meta.len();
+        return Err(format!(
+            "`{}` is {bytes} bytes long, and git would read it all; remove it",
+            path.display()
+        ));
+    }
     if kind.is_dir() && deeper > 0 {
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            if let Ok(kind) = entry.file_type() {
-                check_ref(&entry.path(), kind, deeper - 1)?;
+            if let Ok(meta) = entry.metadata() {
+                check_ref(&entry.path(), &meta, deeper - 1)?;
             }
         }
         return Ok(());

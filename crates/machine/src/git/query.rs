@@ -36,6 +36,9 @@ pub enum QueryError {
     Write { source: git2::Error },
     #[error("`{refname}` is not a plain ref: it leads to `{target}`")]
     Symbolic { refname: String, target: String },
+    /// Git would not write the file of this ref itself.
+    #[error(transparent)]
+    Elsewhere(#[from] Box<refs::RefError>),
     #[error("cannot keep a commit as `{refname}`")]
     Pin { refname: String, source: git2::Error },
 }
@@ -201,17 +204,19 @@ impl Query {
 
     /// Creates a ref at a commit, in a repository with file refs, if no such ref exists. Otherwise returns false and
     /// does nothing: git then reports the reason. Not synced.
-    pub(super) fn make_ref(&self, refname: &str, commit: &CommitId) -> bool {
+    pub(super) fn make_ref(&self, refname: &str, commit: &CommitId) -> Result<bool, refs::RefError> {
+        refs::check_way(self.git.path(), refname)?;
         let made = |at| self.git.reference(refname, at, false, "liza: made").is_ok();
-        refs::leads_to(self.git.path(), refname).is_none() && oid(commit).is_ok_and(made)
+        Ok(oid(commit).is_ok_and(made))
     }
 
     /// Keeps a commit from being collected, under a ref of liza's own. Not synced: a caller that needs it to survive
     /// a power cut syncs the file system.
     pub fn pin(&self, refname: &str, commit: &CommitId) -> Result<(), QueryError> {
-        if let Some(target) = refs::leads_to(self.git.path(), refname) {
-            return Err(QueryError::Symbolic { refname: refname.to_owned(), target });
-        }
+        refs::check_way(self.git.path(), refname).map_err(|error| match error {
+            refs::RefError::Symbolic { refname, target } => QueryError::Symbolic { refname, target },
+            other => QueryError::Elsewhere(Box::new(other)),
+        })?;
         let pinned = self.git.reference(refname, oid(commit)?, true, "liza: kept");
         pinned.map(|_| ()).map_err(|source| QueryError::Pin { refname: refname.to_owned(), source })
     }
@@ -224,9 +229,7 @@ impl Query {
     /// move the other.
     pub fn ref_commit(&self, refname: &str) -> Result<Option<CommitId>, QueryError> {
         let unreadable = || QueryError::read(format!("`{refname}`"));
-        let plain = super::files::check_refs(self.git.path(), refname);
-        plain.map_err(|why| git2::Error::from_str(&why)).map_err(unreadable())?;
-        let Some(found) = absent_is_none(self.git.find_reference(refname)).map_err(unreadable())? else {
+        let Some(found) = absent_is_none(find_ref(&self.git, refname)).map_err(unreadable())? else {
             return Ok(None);
         };
         let target = if refname == "HEAD" {
@@ -260,7 +263,7 @@ impl Query {
         let end = rev.find(['~', '^', '@', ':']).unwrap_or(rev.len());
         let (name, rest) = rev.split_at(end);
         let full = format!("refs/heads/{name}");
-        let is_branch = git2::Reference::is_valid_name(&full) && self.git.find_reference(&full).is_ok();
+        let is_branch = git2::Reference::is_valid_name(&full) && find_ref(&self.git, &full).is_ok();
         if is_branch { format!("{full}{rest}") } else { rev.to_owned() }
     }
 
@@ -345,8 +348,17 @@ impl Query {
             let mut found = Vec::new();
             super::files::check_refs(self.git.path(), prefix.trim_end_matches('/'))
                 .map_err(|why| git2::Error::from_str(&why))?;
-            for name in self.git.references_glob(&format!("{prefix}*"))?.names() {
-                found.push(name?.to_owned());
+            let glob = format!("{prefix}*");
+            for name in self.git.references_glob(&glob)?.names() {
+                match name {
+                    Ok(name) => found.push(name.to_owned()),
+                    // A name that is not text: it is shown as far as it is.
+                    Err(_) => {
+                        let all = self.git.references_glob(&glob)?.flatten();
+                        found = all.map(|found| lossy(found.name_bytes())).collect();
+                        break;
+                    }
+                }
             }
             found.sort();
             Ok(found)
@@ -358,7 +370,7 @@ impl Query {
     pub fn targets_below(&self, prefix: &str) -> Result<Vec<(String, CommitId)>, QueryError> {
         let mut found = Vec::new();
         for name in self.refs_below(prefix)? {
-            if let Some(target) = self.git.find_reference(&name).ok().and_then(|found| found.target()) {
+            if let Some(target) = find_ref(&self.git, &name).ok().and_then(|found| found.target()) {
                 found.push((name, id_of(target)?));
             }
         }
@@ -490,6 +502,12 @@ pub(super) fn open_bare(dir: &Path) -> Result<Repository, git2::Error> {
     let none: [&str; 0] = [];
     super::files::check_repository(dir).map_err(|why| git2::Error::from_str(&why))?;
     Repository::open_ext(dir, flags, none)
+}
+
+/// A ref by its full name. libgit2 opens its file by name and would wait for a pipe in its place.
+pub(super) fn find_ref<'r>(git: &'r Repository, refname: &str) -> Result<git2::Reference<'r>, git2::Error> {
+    super::files::check_refs(git.path(), refname).map_err(|why| git2::Error::from_str(&why))?;
+    git.find_reference(refname)
 }
 
 /// The settings of a repository, of its user and of the system.

@@ -4,6 +4,7 @@
 //! the user's branch, that branch would move.
 
 use super::{locks::git_at_work, prelude::*};
+use crate::host::anchored_path;
 
 /// The state a ref must have for a change to happen.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +30,8 @@ pub enum RefError {
     Locked { refname: String, lock: PathBuf },
     #[error("`{refname}` is not a plain ref: it leads to `{target}`")]
     Symbolic { refname: String, target: String },
+    #[error("`{}` is a link to `{}`, and git would write there", link.display(), target.display())]
+    Linked { link: PathBuf, target: PathBuf },
     #[error(transparent)]
     Git(#[from] GitError),
 }
@@ -86,9 +89,7 @@ pub fn update_saying(
     };
     let git = Git::acting(&repo.root, "update-ref").durable().args(["--create-reflog", "--no-deref"]);
     let git = git.args(why.map(|why| ["-m", why]).into_iter().flatten()).end_of_options();
-    if let Some(target) = leads_to(&repo.common_dir, refname) {
-        return Err(RefError::Symbolic { refname: refname.to_owned(), target });
-    }
+    check_way(&repo.common_dir, refname)?;
     let output = git.args([refname, new.as_str()]).args(old).output()?;
     if output.status.success() {
         return Ok(());
@@ -153,6 +154,7 @@ pub fn last_kept(repo: &Repo, refname: &str) -> Result<Option<CommitId>, GitErro
 /// Deletes a ref if it is at `at`; one already gone is fine.
 pub fn delete_if_at(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), RefError> {
     check(refname)?;
+    check_directories(&repo.common_dir, refname)?;
     let git = Git::acting(&repo.root, "update-ref").durable().args(["-d", "--no-deref"]).end_of_options();
     let output = git.args([refname, at.as_str()]).output()?;
     if output.status.success() || value(repo, refname)?.is_none() {
@@ -170,7 +172,8 @@ pub fn delete_branch_if_at(repo: &Repo, branch: &str, at: &CommitId) -> Result<(
 pub fn list(repo: &Repo, prefix: &str) -> Result<Vec<(String, CommitId)>, GitError> {
     super::files::check_refs(&repo.common_dir, prefix).map_err(|why| GitError::Misled { why })?;
     let git = Git::reading(&repo.root, "for-each-ref").arg("--format=%(objectname) %(refname)");
-    let text = git.end_of_options().arg(prefix).run_line()?;
+    // A name that is not text belongs to no task, and must not hide the others.
+    let text = lossy(&git.end_of_options().arg(prefix).run()?);
     let entries = text.lines().filter_map(|line| line.split_once(' '));
     entries.map(|(id, name)| Ok((name.to_owned(), parse_id("for-each-ref", id)?))).collect()
 }
@@ -188,6 +191,8 @@ pub fn rename_all(repo: &Repo, moves: &[(String, CommitId, String)]) -> Result<(
     for (from, at, to) in moves {
         check(from)?;
         check(to)?;
+        check_way(&repo.common_dir, from)?;
+        check_way(&repo.common_dir, to)?;
         lines.push_str(&format!("create {to} {at}\ndelete {from} {at}\n"));
     }
     Git::acting(&repo.root, "update-ref").durable().args(["--no-deref", "--stdin"]).stdin(lines).run()?;
@@ -209,9 +214,99 @@ pub fn leads_to(common_dir: &Path, refname: &str) -> Option<String> {
     text.strip_prefix("ref:").map(|target| target.trim().to_owned())
 }
 
+/// Whether git, writing this ref and its log, writes the files of these names and no others.
+pub(super) fn check_way(common_dir: &Path, refname: &str) -> Result<(), RefError> {
+    let log = format!("{LOGS}{refname}");
+    if let Some(link) = anchored_path::first_link(common_dir, &[Path::new(refname), Path::new(&log)]) {
+        let target = std::fs::read_link(&link).unwrap_or_default();
+        if link == common_dir.join(refname) {
+            return Err(RefError::Symbolic {
+                refname: refname.to_owned(),
+                target: target.display().to_string(),
+            });
+        }
+        return Err(RefError::Linked { link, target });
+    }
+    if let Some(target) = leads_to(common_dir, refname) {
+        return Err(RefError::Symbolic { refname: refname.to_owned(), target });
+    }
+    let path = common_dir.join(log);
+    match path.symlink_metadata() {
+        Ok(meta) if !meta.is_file() && !meta.is_dir() => {
+            let why = format!("`{}` is no plain file, and git would wait for it; remove it", path.display());
+            Err(GitError::Misled { why }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The same of the directories alone: git deletes a ref that is a link without following it.
+fn check_directories(common_dir: &Path, refname: &str) -> Result<(), RefError> {
+    let log = format!("{LOGS}{refname}");
+    let above = [Path::new(refname), Path::new(&log)].map(|path| path.parent().unwrap_or(path));
+    match anchored_path::first_link(common_dir, &above) {
+        Some(link) => {
+            let target = std::fs::read_link(&link).unwrap_or_default();
+            Err(RefError::Linked { link, target })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Where git keeps the logs of refs.
+const LOGS: &str = "logs/";
+
+/// Links in the place of directories and files that git writes for refs below this prefix, or for the ref of this name:
+/// on the way there, and below it. The topmost first.
+pub fn links_for(common_dir: &Path, prefix: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for prefix in [prefix.to_owned(), format!("{LOGS}{prefix}")] {
+        let prefix = prefix.trim_end_matches('/');
+        match anchored_path::first_link(common_dir, &[Path::new(prefix)]) {
+            Some(link) => found.push(link),
+            None => found.extend(anchored_path::links_below(common_dir, Path::new(prefix), MOST_LINKS)),
+        }
+    }
+    found
+}
+
+/// So many are named at a time.
+const MOST_LINKS: usize = 100;
+
+/// Puts a directory in the place of a link to one, or removes a link to a file. What the link leads to stays as it is; of
+/// the refs that were seen through it, plain files are made here.
+pub fn unlink(repo: &Repo, link: &Path) -> Result<(), RefError> {
+    let below = link.strip_prefix(&repo.common_dir).unwrap_or(link);
+    let prefix = below.to_string_lossy().into_owned();
+    let seen = if prefix.starts_with("refs") { list(repo, &prefix)? } else { Vec::new() };
+    let above = link.parent().unwrap_or(link);
+    let fresh = anchored_path::Temporary::new(above, ".liza-").map_err(GitError::io(link))?;
+    for (refname, at) in seen.iter().filter(|(refname, _)| *refname != prefix) {
+        let Some(name) = refname.strip_prefix(&format!("{prefix}/")) else { continue };
+        let path = fresh.path().join(name);
+        if let Some(dir) = path.parent() {
+            anchored_path::make_directories(fresh.path(), dir).map_err(GitError::io(dir))?;
+        }
+        std::fs::write(&path, format!("{at}\n")).map_err(GitError::io(&path))?;
+    }
+    let is_one = seen.iter().find(|(refname, _)| *refname == prefix);
+    let taken = if link.is_dir() && is_one.is_none() {
+        anchored_path::exchange_files(fresh.path(), link).map(|()| std::fs::remove_file(fresh.path()))
+    } else {
+        std::fs::remove_file(link).map(Ok)
+    };
+    taken.map_err(GitError::io(link))?.ok();
+    if let Some((refname, at)) = is_one {
+        make_plain(repo, refname, at)?;
+    }
+    sync_filesystem(&repo.common_dir).map_err(GitError::io(link))?;
+    Ok(())
+}
+
 /// Turns a ref that leads to another into a plain one at this commit. The other stays unchanged.
 pub fn make_plain(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), RefError> {
     check(refname)?;
+    check_directories(&repo.common_dir, refname)?;
     // Git writes nothing if the file behind a link already has this value.
     let path = repo.common_dir.join(refname);
     if path.is_symlink() {
@@ -355,6 +450,76 @@ mod tests {
         let head = fixture.head();
         let error = update(&repo, "refs/heads/main", &head, Expected::At(&head)).unwrap_err();
         assert!(matches!(&error, RefError::Locked { lock: named, .. } if *named == lock), "{error:?}");
+    }
+
+    /// A link in the place of a directory of refs or logs, or of a log: nothing is written through it, and it is removed
+    /// without a loss.
+    #[test]
+    fn links_on_the_way_to_a_ref_are_refused() {
+        let fixture = Fixture::new();
+        let (repo, head) = (fixture.repo(), fixture.head());
+        let aside = tempfile::tempdir_in(&fixture.root).unwrap();
+        let (t1, t2) = ("refs/heads/task/t1", "refs/heads/task/t2");
+        let at = |name: &str| repo.common_dir.join(name);
+        for name in [
+            "refs/heads/task",
+            "refs/heads",
+            "refs",
+            "logs/refs/heads/task",
+            "logs",
+            "logs/refs/heads/task/t2",
+        ] {
+            update(&repo, t1, &head, Expected::Any).unwrap();
+            let target = aside.path().join(name.replace('/', "-"));
+            let dir = if name.ends_with("t2") { "logs/refs/heads/task" } else { name };
+            std::fs::create_dir_all(at(dir)).unwrap();
+            if at(name).is_dir() {
+                std::fs::rename(at(name), &target).unwrap();
+            } else {
+                std::fs::write(&target, "of a person\n").unwrap();
+            }
+            let before = std::fs::read_dir(&target).map(Iterator::count).ok();
+            std::os::unix::fs::symlink(&target, at(name)).unwrap();
+            let refused = |result: Result<(), RefError>| {
+                assert!(
+                    matches!(&result, Err(RefError::Linked { link, .. }) if *link == at(name)),
+                    "{name}: {result:?}"
+                );
+            };
+            refused(update(&repo, t2, &head, Expected::Absent));
+            refused(Query::open(&repo).unwrap().make_ref(t2, &head).map(|_| ()));
+            assert!(Query::open(&repo).unwrap().pin(t2, &head).is_err());
+            refused(rename_all(&repo, &[(t1.to_owned(), head.clone(), t2.to_owned())]));
+            if !name.ends_with("t2") {
+                refused(delete_if_at(&repo, t1, &head));
+            }
+            assert_eq!(links_for(&repo.common_dir, "refs/heads/task/"), [at(name)]);
+            unlink(&repo, &at(name)).unwrap();
+            assert!(!at(name).is_symlink() && links_for(&repo.common_dir, "refs/heads/task/").is_empty());
+            assert_eq!(value(&repo, t1).unwrap(), Some(head.clone()), "{name}");
+            assert_eq!(value(&repo, "refs/heads/main").unwrap(), Some(head.clone()), "{name}");
+            assert_eq!(std::fs::read_dir(&target).map(Iterator::count).ok(), before, "{name}");
+            update(&repo, t2, &head, Expected::Absent).unwrap();
+            delete_if_at(&repo, t2, &head).unwrap();
+        }
+        assert_eq!(std::fs::read(aside.path().join("logs-refs-heads-task-t2")).unwrap(), b"of a person\n");
+    }
+
+    /// Anyone who can write there can make a branch whose name is not text.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn ref_whose_name_is_not_text_hides_no_other() {
+        use std::os::unix::ffi::OsStrExt;
+        let fixture = Fixture::new();
+        let (repo, head) = (fixture.repo(), fixture.head());
+        update(&repo, "refs/heads/task/t1", &head, Expected::Absent).unwrap();
+        let name = std::ffi::OsStr::from_bytes(b"x\xffy");
+        std::fs::write(repo.common_dir.join("refs/heads/task").join(name), format!("{head}\n")).unwrap();
+        let names = ["refs/heads/task/t1", "refs/heads/task/x\u{fffd}y"];
+        let listed: Vec<String> =
+            list(&repo, "refs/heads/task").unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(listed, names);
+        assert_eq!(Query::open(&repo).unwrap().refs_below("refs/heads/task/").unwrap(), names);
     }
 
     #[test]

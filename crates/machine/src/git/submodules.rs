@@ -4,7 +4,7 @@
 use git2::{ObjectType, Oid, TreeWalkMode, TreeWalkResult};
 
 use super::prelude::*;
-use super::query::open_bare;
+use super::query::{find_ref, open_bare};
 
 /// Which submodule commits would be lost with this worktree, in words; none if the main repository has them all.
 ///
@@ -44,7 +44,7 @@ fn links(repo: &Repo, record: &Path) -> Vec<(PathBuf, Oid)> {
     let head = plain_text(&record.join("HEAD")).unwrap_or_default();
     let Ok(git) = open_bare(&repo.common_dir) else { return Vec::new() };
     let commit = match head.trim().strip_prefix("ref: ") {
-        Some(refname) => git.find_reference(refname).and_then(|found| found.peel_to_commit()),
+        Some(refname) => find_ref(&git, refname).and_then(|found| found.peel_to_commit()),
         None => Oid::from_str(head.trim()).and_then(|id| git.find_commit(id)),
     };
     let mut found = Vec::new();
@@ -85,6 +85,7 @@ fn below(dir: &Path, name: &mut PathBuf, found: &mut Vec<(PathBuf, PathBuf)>) {
 /// other repository lacks.
 fn missing(clone: &Path, kept: &Path, links: &[(PathBuf, Oid)]) -> Result<Option<Oid>, git2::Error> {
     let clone = open_bare(clone)?;
+    super::files::check_refs(clone.path(), "refs").map_err(|why| git2::Error::from_str(&why))?;
     let mut wanted: Vec<Oid> =
         links.iter().map(|(_, id)| *id).filter(|id| clone.find_commit(*id).is_ok()).collect();
     // A clone without commits has nothing to lose.

@@ -64,7 +64,7 @@ impl<'a> Worktrees<'a> {
         }
         free(path)?;
         // Git would start another git to make the branch.
-        let made = query.make_ref(&refname, start);
+        let made = query.make_ref(&refname, start)?;
         let at_branch = || {
             let git = self.git();
             self.add_by(git, path, &["--no-checkout"], branch, owner).inspect_err(|_| {
@@ -137,6 +137,10 @@ impl<'a> Worktrees<'a> {
         owner: &str,
     ) -> Result<(), WorktreeError> {
         free(path)?;
+        if let Some(link) = anchored_path::first_link(&self.repo.common_dir, &[Path::new("worktrees")]) {
+            let target = fs::read_link(&link).unwrap_or_default();
+            return Err(RefError::Linked { link, target }.into());
+        }
         super::door::forget_checkout(path);
         let reason: String = owner.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).collect();
         let git = git.arg("add").args(how).args(["--quiet", "--lock"]);
@@ -152,7 +156,13 @@ impl<'a> Worktrees<'a> {
     pub fn heal(&self) -> Result<Vec<PathBuf>, GitError> {
         let mut healed = Vec::new();
         let records = checkouts::list(self.repo)?.into_iter();
-        for record in records.filter(|record| record.is_half_made() && self.is_ours(record)) {
+        for record in records.filter(Checkout::is_half_made) {
+            if !self.is_ours(&record) {
+                // Git reads every record when it makes a worktree.
+                let plain = super::files::check_record(&record.admin_dir);
+                plain.map_err(|why| GitError::Misled { why })?;
+                continue;
+            }
             let kept_at = self.bin(&record.name)?.join("record");
             self.move_to(&record.admin_dir, &kept_at)?;
             healed.push(kept_at);
@@ -421,6 +431,26 @@ mod tests {
             self.worktrees().add(path, branch, &head, "c").unwrap();
             self.worktrees().check_out(path, &head, || ()).unwrap();
         }
+    }
+
+    /// A pipe in the record of no worktree: git would wait for it.
+    #[test]
+    fn pipe_in_a_foreign_record_is_named() {
+        let scene = Scene::new();
+        let record = scene.repo.common_dir.join("worktrees/foreign");
+        fs::create_dir_all(&record).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            record.join("gitdir"),
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .unwrap();
+        let head = scene.fixture.head();
+        let error = scene.worktrees().add(&scene.home.join("t1"), "task/t1", &head, "c").unwrap_err();
+        assert!(error.to_string().contains("worktrees/foreign/gitdir` is no plain file"), "{error}");
+        assert_eq!(refs::value(&scene.repo, "refs/heads/task/t1").unwrap(), None);
     }
 
     #[test]

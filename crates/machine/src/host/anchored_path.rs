@@ -162,10 +162,79 @@ pub fn files_below(base: &Path, dir: &Path, most: usize) -> Vec<String> {
     found
 }
 
+/// The first link on the way from `base`, which liza or a person chose, to one of these names below it; the last part
+/// counts too. None if there is none, or if the way ends before.
+pub fn first_link(base: &Path, names: &[&Path]) -> Option<PathBuf> {
+    let handle = rustix::fs::open(base, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    names.iter().find_map(|name| match handle.as_ref().map(|handle| open_without_links(handle, name)) {
+        Ok(Ok(_) | Err(Errno::NOENT | Errno::NOTDIR)) => None,
+        // A link, or a kernel that cannot say: look at each part.
+        _ => {
+            let parts: Vec<&Path> = name.ancestors().collect();
+            parts.into_iter().rev().map(|part| base.join(part)).find(|path| path != base && path.is_symlink())
+        }
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn open_without_links(base: &OwnedFd, name: &Path) -> rustix::io::Result<OwnedFd> {
+    use rustix::fs::ResolveFlags;
+    rustix::fs::openat2(base, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_without_links(_: &OwnedFd, _: &Path) -> rustix::io::Result<OwnedFd> {
+    Err(Errno::NOSYS)
+}
+
+/// Links below a directory of `base`; looks at no more than `most` entries times a hundred.
+pub fn links_below(base: &Path, dir: &Path, most: usize) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![base.join(dir)];
+    let mut left = most * 100;
+    while let Some(path) = waiting.pop() {
+        let Ok(place) = AnchoredPath::at(base, &path) else { continue };
+        let Ok(handle) = open_directory(&place.above, &place.name) else { continue };
+        for (name, kind) in entries(&handle).unwrap_or_default() {
+            left = left.saturating_sub(1);
+            if left == 0 || found.len() == most {
+                return found;
+            }
+            let path = path.join(OsStr::from_bytes(name.as_bytes()));
+            match kind {
+                FileType::Directory => waiting.push(path),
+                FileType::Symlink => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// A new, empty file that only this user may read, whatever was at this path. A link there is replaced, not followed,
+/// and a file that has another name too is left to that name.
+pub fn new_file(path: &Path) -> io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let create = || std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match create() {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            std::fs::remove_file(path)?;
+            create()
+        }
+        made => made,
+    }
+}
+
 /// Makes the missing directories of `path` below `base`; only this user may enter them. A link on the way is an
 /// error.
 pub fn make_directories(base: &Path, path: &Path) -> io::Result<()> {
     let below = path.strip_prefix(base).map_err(|_| outside(base, path))?;
+    let whole = rustix::fs::open(base, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .and_then(|base| open_without_links(&base, below))
+        .and_then(rustix::fs::fstat);
+    if whole.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory) {
+        return Ok(());
+    }
     let mut here = base.to_owned();
     for part in below.components() {
         here.push(part);

@@ -14,6 +14,7 @@ mod procfs;
 pub mod progress;
 mod random;
 mod spawn;
+mod waiting;
 
 pub use clock::{ahead_of_utc, now, now_exactly, waiting_time};
 pub use filesystem::{is_mounted_over, network_file_system, room, unwritten};
@@ -29,3 +30,4 @@ pub use process::{
 pub use procfs::this_pid;
 pub use random::secret;
 pub use spawn::{Child, HOLDER_PATIENCE, Program, Streams};
+pub use waiting::{Obstacle, obstacle_of};

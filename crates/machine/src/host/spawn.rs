@@ -6,8 +6,8 @@
 //! from here too. The caller decides what to do with the output (keep, cut, search, count) and how long to wait.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio};
@@ -25,6 +25,26 @@ use super::procfs::this_pid;
 
 /// How long a holder may take to end its program.
 pub const HOLDER_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a program may print nothing before it is looked at; each look doubles it.
+const FIRST_SILENCE: Duration = Duration::from_secs(2);
+const LONGEST_SILENCE: Duration = Duration::from_secs(30);
+const CHUNK: usize = 64 * 1024;
+
+/// Reads what is there; true at the end.
+fn read_more(pipe: Option<&mut impl Read>, into: &mut Vec<u8>) -> io::Result<bool> {
+    let Some(pipe) = pipe else { return Ok(true) };
+    let length = into.len();
+    into.resize(length + CHUNK, 0);
+    let read = loop {
+        match pipe.read(&mut into[length..]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => break read,
+        }
+    };
+    into.truncate(length + *read.as_ref().unwrap_or(&0));
+    Ok(read? == 0)
+}
 
 /// Where the output of a program goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,6 +266,48 @@ impl Child {
             let _ = feeder.join();
         }
         Ok(output)
+    }
+
+    /// The same for a program that prints to two pipes. Whenever nothing comes for a while, `is_stuck` is asked; once it says
+    /// so, ends the program and returns none.
+    pub fn output_unless(mut self, is_stuck: impl Fn(u32) -> bool) -> io::Result<Option<Output>> {
+        let (mut out, mut err) = (self.stdout.take(), self.stderr.take());
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let mut patience = FIRST_SILENCE;
+        while out.is_some() || err.is_some() {
+            let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: 0 };
+            let open = out.iter().map(AsFd::as_fd).chain(err.iter().map(AsFd::as_fd));
+            let mut waiting: Vec<PollFd<'_>> =
+                open.map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)).collect();
+            match poll(&mut waiting, Some(&timeout)) {
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+                Ok(0) if is_stuck(self.id()) => {
+                    // So that it removes its locks.
+                    self.signal(Signal::TERM);
+                    if !matches!(self.wait_within(Duration::from_secs(1)), Ok(Some(_))) {
+                        self.end();
+                    }
+                    return Ok(None);
+                }
+                Ok(0) => patience = (patience * 2).min(LONGEST_SILENCE),
+                Ok(_) => {
+                    let ready: Vec<bool> = waiting.iter().map(|pipe| !pipe.revents().is_empty()).collect();
+                    let first = out.is_some();
+                    if first && ready[0] && read_more(out.as_mut(), &mut stdout)? {
+                        out = None;
+                    }
+                    if ready.get(usize::from(first)) == Some(&true) && read_more(err.as_mut(), &mut stderr)? {
+                        err = None;
+                    }
+                }
+            }
+        }
+        let status = self.child.wait()?;
+        if let Some(feeder) = self.feeder {
+            let _ = feeder.join();
+        }
+        Ok(Some(Output { status, stdout, stderr }))
     }
 
     /// To be called before it is reaped.

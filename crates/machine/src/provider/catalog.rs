@@ -246,10 +246,17 @@ mod tests {
             ("aider", "litellm.AuthenticationError: AnthropicException", "login"),
             ("kimi", "getaddrinfo ENOTFOUND api.moonshot.cn", "network"),
             ("claude", "request failed with status 401", "login"),
+            ("aider", "Request failed with status code 429", "rate_limit"),
+            ("qwen", "429 status code (no body)", "rate_limit"),
+            ("opencode", "{\"statusCode\":529,\"message\":\"try later\"}", "rate_limit"),
         ] {
             assert_eq!(class(name, said), Some(expected), "{name}: {said}");
         }
-        assert_eq!(class("claude", "Segmentation fault"), None);
+        for other in
+            ["Segmentation fault", "panicked at src/main.rs:429:5", "HEAD is now at 4295291", "took 1.529 s"]
+        {
+            assert_eq!(class("claude", other), None, "{other}");
+        }
         for name in ["claude", "codex", "gemini", "opencode", "qwen", "copilot", "kimi", "aider"] {
             assert!(catalog.entry(name).is_ok_and(|entry| entry.login_command.is_some()), "{name}");
         }

@@ -124,7 +124,7 @@ impl Store {
     fn commit_once(&self, proposal: &Proposal<'_>, now: &Stamp) -> Result<Committed<Applied>, StoreError> {
         let mut locked = self.lock_and_read(proposal.credentials, now)?;
         let actor = locked.decoded.board.identify(proposal.credentials)?;
-        let switches = self.switches()?;
+        let switches = self.switches_to_write()?;
         match self.change(&mut locked, &actor, proposal, switches.clone(), now) {
             Ok((outcome, written)) => {
                 let board = locked.decoded.into_board();
@@ -152,7 +152,7 @@ impl Store {
     pub fn ask(&self, proposal: &Proposal<'_>, now: &Stamp) -> Result<(), StoreError> {
         let mut locked = self.lock_and_read(proposal.credentials, now)?;
         let actor = locked.decoded.board.identify(proposal.credentials)?;
-        let switches = self.switches()?;
+        let switches = self.switches_to_write()?;
         let world = self.load_for(&mut locked, &actor, &proposal.what, switches.clone())?;
         match permitted(&locked.decoded.board, proposal.what.verb(), &Call::new(actor.clone(), now, &world)) {
             Ok(()) => Ok(()),

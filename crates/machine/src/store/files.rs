@@ -8,17 +8,31 @@ use std::path::Path;
 use super::error::{IoContext, StoreError};
 use super::lock::open_no_follow;
 
-/// Makes a directory that only its owner may enter; an existing one is left alone.
+/// Makes a directory that only its owner may enter; an existing one is left alone. A link in its place is an error.
 pub fn make_private_dir(path: &Path) -> Result<(), StoreError> {
     match fs::DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            match fs::symlink_metadata(path).doing("look at", path)?.is_dir() {
+                true => Ok(()),
+                false => Err(not_a_directory()).doing("use", path),
+            }
+        }
         other => other.doing("make the directory", path),
     }
 }
 
-/// Makes a directory and those above it.
-pub fn make_private_dirs(path: &Path) -> Result<(), StoreError> {
+fn not_a_directory() -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::NotADirectory, "it is not a directory, and no link is followed")
+}
+
+/// Makes a directory that a person named, and those above it: links on the way are the person's.
+pub fn make_named_dirs(path: &Path) -> Result<(), StoreError> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).doing("make the directory", path)
+}
+
+/// Makes a directory and those above it, below `base`. A link on the way is an error.
+pub fn make_private_dirs(base: &Path, path: &Path) -> Result<(), StoreError> {
+    crate::host::anchored_path::make_directories(base, path).doing("make the directory", path)
 }
 
 /// Writes and syncs a new file beside its final path. Removes the file again if that fails.

@@ -150,10 +150,10 @@ impl Store {
     /// Keeps a file before the migration replaces it.
     pub fn keep_old_file(&self, kept: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         make_private_dir(&self.layout().edits())?;
-        make_private_dirs(kept)?;
+        make_private_dirs(self.dir(), kept)?;
         let path = kept.join(name);
         if let Some(parent) = path.parent() {
-            make_private_dirs(parent)?;
+            make_private_dirs(self.dir(), parent)?;
         }
         // A migration that died kept this file, completely or partly.
         match read_whole(&path, LARGEST_STATE) {

@@ -27,7 +27,7 @@ impl Store {
     pub fn install_page(&self, name: &str, text: &str) -> Result<(), StoreError> {
         let path = self.layout().specs().join(name);
         if let Some(parent) = path.parent() {
-            make_private_dirs(parent)?;
+            make_private_dirs(self.dir(), parent)?;
         }
         replace(&path, text.as_bytes())
     }

@@ -135,6 +135,15 @@ impl Store {
                 Err(message) => return Err(nothing(message)),
             }
         }
+        // A log that was never started again makes every board, from nothing.
+        if began == 1 && revision != Some(0) {
+            let records = self.records_after(&Board::nothing())?;
+            if !records.is_empty()
+                && let Ok(rebuilt) = replay(Decoded::unwritten(Board::nothing()), &records, revision)
+            {
+                return Ok(rebuilt);
+            }
+        }
         Err(nothing(match revision {
             Some(revision) if revision < began => format!(
                 "the log starts at revision {began}; earlier revisions are kept only as images ({}), and {revision} is not among them",

@@ -39,7 +39,7 @@ impl Store {
     /// Keeps a bundle or a review of one; none if that name is taken.
     pub fn publish_bundle(&self, name: &str, bytes: &[u8]) -> Result<Option<PathBuf>, StoreError> {
         let dir = self.layout().bundles();
-        make_private_dirs(&dir)?;
+        make_private_dirs(self.dir(), &dir)?;
         let path = dir.join(name);
         Ok(publish_new(&path, bytes)?.then_some(path))
     }

@@ -12,6 +12,29 @@ use super::error::{IoContext, StoreError};
 use super::handle::Store;
 use super::lock::open_no_follow;
 
+/// Where liza writes below the board's directory. `templates` is a person's, who may keep a link there.
+const DIRECTORIES: [&str; 19] = [
+    "archive",
+    "asks",
+    "bundles",
+    "edits",
+    "gates",
+    "git",
+    "graphs",
+    "hooks",
+    "images",
+    "locks",
+    "overseer",
+    "reports",
+    "results",
+    "runs",
+    "schema",
+    "spec_texts",
+    "specs",
+    "tokens",
+    "trash",
+];
+
 impl Store {
     pub fn switch_path(&self, kind: SwitchKind, subject: Option<&str>) -> PathBuf {
         let name = match subject {
@@ -23,7 +46,25 @@ impl Store {
 
     /// The switches that are set now. A directory or a dangling link counts like a file.
     pub fn switches(&self) -> Result<Switches, StoreError> {
+        Ok(self.look()?.0)
+    }
+
+    /// The same for a command that is about to write. A link in the place of one of liza's directories would lead its files
+    /// elsewhere.
+    pub(super) fn switches_to_write(&self) -> Result<Switches, StoreError> {
+        match self.look()? {
+            (switches, None) => Ok(switches),
+            (_, Some(name)) => Err(StoreError::Invalid {
+                message: format!("`{}` is a link, and liza follows none", self.dir().join(name).display()),
+                hint: "put the directory itself there; liza does not guess its target".to_owned(),
+            }),
+        }
+    }
+
+    /// Also names one of liza's directories that is a link.
+    fn look(&self) -> Result<(Switches, Option<&'static str>), StoreError> {
         let mut switches = Switches::default();
+        let mut link = None;
         let entries = loop {
             match fs::read_dir(self.dir()) {
                 // Unlike opening a file, reading a directory is not retried by the standard library.
@@ -35,6 +76,9 @@ impl Store {
             let entry = entry.doing("list", self.dir())?;
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                link = link.or(DIRECTORIES.into_iter().find(|dir| *dir == name));
+            }
             for kind in SwitchKind::ALL {
                 let subject = match name.strip_prefix(kind.as_str()) {
                     Some("") => None,
@@ -51,7 +95,7 @@ impl Store {
         let checkpoint = |switch: &Switch| switch.kind == SwitchKind::Checkpoint && switch.subject.is_none();
         *self.checkpoint_seen.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(switches.set.iter().any(checkpoint));
-        Ok(switches)
+        Ok((switches, link))
     }
 
     /// Whether the team-wide CHECKPOINT switch is set: as this process last read it, or as it is now if it has

@@ -123,3 +123,41 @@ fn move_across_file_systems_copies() {
     assert_eq!(fs::read(memory.path().join("tree/sub/file")).expect("a file"), b"text");
     assert!(!dir.path().join("tree").exists());
 }
+
+#[test]
+fn first_link_on_the_way_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let base = dir.path();
+    fs::create_dir_all(base.join("a/b")).expect("a directory");
+    fs::write(base.join("a/b/file"), "x").expect("a file");
+    symlink("a", base.join("to-a")).expect("a link");
+    symlink("nowhere", base.join("a/last")).expect("a link");
+    let found = |name: &str| first_link(base, &[Path::new("a/b/file"), Path::new(name)]);
+    assert_eq!(found("a/b"), None);
+    assert_eq!(found("a/missing/more"), None);
+    assert_eq!(found("a/b/file/more"), None);
+    assert_eq!(found("to-a/b/file"), Some(base.join("to-a")));
+    assert_eq!(found("a/last"), Some(base.join("a/last")));
+    assert_eq!(found("a/last/more"), Some(base.join("a/last")));
+    // The base may be reached through links.
+    assert_eq!(first_link(&base.join("to-a"), &[Path::new("b/file")]), None);
+    assert_eq!(links_below(base, Path::new("a"), 10), [base.join("a/last")]);
+    make_directories(&base.join("to-a"), &base.join("to-a/b/c/d")).expect("made");
+    make_directories(base, &base.join("to-a/b/e")).expect_err("a link is on the way");
+    assert!(base.join("a/b/c/d").is_dir() && !base.join("a/b/e").exists());
+}
+
+#[test]
+fn new_file_leaves_other_names_alone() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("kept"), "of a person").expect("a file");
+    symlink("kept", at("link")).expect("a link");
+    fs::hard_link(at("kept"), at("other")).expect("a second name");
+    for name in ["link", "other", "new"] {
+        use std::io::Write;
+        new_file(&at(name)).expect("a file").write_all(b"text").expect("written");
+        assert_eq!(fs::read(at(name)).expect("a file"), b"text", "{name}");
+    }
+    assert_eq!(fs::read(at("kept")).expect("a file"), b"of a person");
+}
