@@ -115,7 +115,7 @@ fn outage_reported_by_three_agents_trips_once() {
     let history = world.human(&["breaker", "history"]).ok().stdout;
     assert!(history.contains("by human: the index is back"), "{history}");
 
-    // Later than the decision, by a clock of whole seconds.
+    // Later than the decision, with a clock of whole seconds.
     let later = |who: &Who, words: &str| {
         let detail = format!("blocker_service={words}");
         world.later(60, who, &["anomaly", "external_blocker", "--task", "t1", "--detail", &detail]).ok();
@@ -248,7 +248,7 @@ fn next_check_completes_a_killed_trip() {
         assert_eq!(report.is_file(), point != "breaker.tripped", "{point}");
         assert_eq!(switch(&world) == "CHECKPOINT", point == "breaker.switched", "{point}");
         if point == "breaker.switched" {
-            // A person removes the switch before a watcher reports that it was set.
+            // A person removes the switch before a watcher reports it.
             world.human(&["resume"]).ok();
             look(&world);
             assert_eq!(switch(&world), Value::Null, "it is the person's now");

@@ -8,7 +8,7 @@ use crate::support::{HUMAN, World};
 const REPLAY: &str = "gates:\n  - {name: replay, command: ./replay, adapter: trace-hash, on: [], optional: true}\n  - {name: build, command: make, optional: true, on: []}\n";
 
 #[test]
-fn init_never_writes_into_a_liza_yaml_that_is_there() {
+fn init_leaves_existing_liza_yaml_unchanged() {
     let world = World::bare_repo();
     world.write("Cargo.toml", "[package]\nname = \"x\"\n");
     let own = "# mine\nversion: 1\n";

@@ -178,7 +178,7 @@ fn gc_deletes_old_trash_only() {
 }
 
 #[test]
-fn gc_may_die_anywhere() {
+fn killed_gc_recovers_at_any_step() {
     for point in ["gc.pruned", "gc.kept", "gc.refs", "trash.going"] {
         let world = World::new();
         let (one, _, reviewer) = team(&world);

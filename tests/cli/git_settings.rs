@@ -104,7 +104,7 @@ fn planted_merge_driver_changes_no_merge() {
 }
 
 #[test]
-fn accepted_settings_count_and_are_shown_first() {
+fn accept_git_shows_and_records_settings() {
     let team = Team::new();
     team.two_sides();
     plant_driver(&team, "info");
@@ -186,7 +186,7 @@ fn append(path: &Path, text: &str) {
 }
 
 #[test]
-fn tag_of_the_same_name_is_not_the_branch() {
+fn tag_of_the_same_name_hides_no_branch() {
     let team = Team::new();
     let world = &team.world;
     world.write("mine.txt", "mine\n");
@@ -242,7 +242,7 @@ fn symbolic_integration_moves_no_other_branch() {
 }
 
 #[test]
-fn collection_before_the_pin_loses_no_merge() {
+fn git_gc_before_the_pin_loses_no_merge() {
     let team = Team::new();
     team.two_sides();
     let world = &team.world;
@@ -291,7 +291,7 @@ fn forged_object_is_not_merged() {
 }
 
 #[test]
-fn repository_inside_is_refused_with_the_reason() {
+fn nested_repository_is_refused_with_reason() {
     let team = Team::new();
     let world = &team.world;
     world.task("t1", &["lib/", "tests/test_t1.sh"]);
@@ -323,7 +323,7 @@ fn grafts_and_replacements_change_no_decision() {
 }
 
 #[test]
-fn changed_review_checkout_takes_no_verdict() {
+fn verdict_is_refused_on_changed_checkout() {
     let team = Team::new();
     let world = &team.world;
     world.write("other.txt", "other\n");

@@ -58,7 +58,7 @@ fn commit_as(world: &World, who: &Who, dir: &Path, file: &str) -> Ran {
 }
 
 #[test]
-fn hook_lines_come_first_and_leave_no_trace() {
+fn hook_lines_come_first_and_uninstall_cleanly() {
     let world = World::new();
     let notes = world.home().join("notes");
     let note = |name: &str| format!("echo {name} >> '{}'\n", notes.display());
@@ -177,7 +177,7 @@ fn status_never_runs_the_users_hook() {
 }
 
 #[test]
-fn agents_do_not_touch_hooks() {
+fn agents_cannot_change_hooks() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.refused(&coder, &["hooks", "install"], 1, "refused.human_only");
@@ -280,7 +280,7 @@ fn a_branch_renamed_onto_integration_is_not_lost() {
 
 /// The ways past a hook: each moves the branch, and `verify` and every command that would build on the branch notice it.
 #[test]
-fn move_past_the_hook_stops_later_commands() {
+fn move_without_the_hook_stops_later_commands() {
     let world = with_hooks();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     world.approved(&coder, &reviewer, "ready", "ready.sh", "echo ready\n");
@@ -494,7 +494,7 @@ fn commit_needs_checkpoint_lease_and_scope() {
 }
 
 #[test]
-fn old_worktrees_and_reviews_take_no_commit() {
+fn hook_refuses_commits_in_old_worktrees() {
     let world = with_hooks();
     let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     let reviewer = world.register("code_reviewer", "rev-1");
@@ -526,7 +526,7 @@ fn old_worktrees_and_reviews_take_no_commit() {
 }
 
 #[test]
-fn liza_files_are_never_staged_anywhere() {
+fn hook_refuses_commits_of_liza_files() {
     let world = with_hooks();
     let ran = commit_as(&world, &HUMAN, &world.root, ".liza/x").exits(1);
     assert!(ran.stderr.contains(".liza/x"), "{}", ran.stderr);
@@ -541,7 +541,7 @@ fn liza_files_are_never_staged_anywhere() {
 }
 
 #[test]
-fn a_broken_board_stops_commits_in_worktrees_only() {
+fn invalid_board_stops_commits_only_in_worktrees() {
     let world = with_hooks();
     let coder = world.register("coder", "coder-1");
     let worktree = working(&world, &coder);

@@ -40,7 +40,7 @@ fn default_id_is_role_and_next_number() {
 }
 
 #[test]
-fn impossible_identities_are_refused() {
+fn inconsistent_identities_are_refused() {
     let world = World::new();
     world.register("coder", "Ada");
     for (args, exit, code) in [
@@ -66,7 +66,7 @@ fn impossible_identities_are_refused() {
 }
 
 #[test]
-fn shell_lines_can_be_evaluated() {
+fn register_shell_output_can_be_evaluated() {
     let world = World::new();
     let script = "eval \"$(\"$LIZA\" agent register --role coder --shell)\"; \"$LIZA\" --json agent heartbeat; \
                   test -z \"$LIZA_AGENT_TOKEN\" && echo file-only";
@@ -114,7 +114,7 @@ fn agent_id_needs_its_token() {
 }
 
 #[test]
-fn new_incarnation_ends_the_former() {
+fn new_registration_ends_former_incarnation() {
     let world = World::new();
     let old = world.register("coder", "coder-1");
     world.task("t1", &["a/"]);

@@ -72,7 +72,7 @@ fn init_applies_its_options() {
 }
 
 #[test]
-fn bad_options_are_refused_and_leave_nothing() {
+fn init_refuses_bad_options_and_writes_nothing() {
     for (args, exit) in [
         (vec!["init", "g", "--spec", "no/such.md"], 1),
         (vec!["init", "g", "--spec", "../outside.md"], 1),
@@ -172,7 +172,7 @@ fn init_in_bare_repository_suggests_clone() {
 }
 
 #[test]
-fn a_detached_head_stays_detached() {
+fn init_keeps_a_detached_head() {
     let world = World::bare_repo();
     world.git(&["checkout", "-q", "--detach"]);
     world.human(&["init", "g"]).ok();
@@ -234,7 +234,7 @@ fn init_works_in_paths_with_odd_characters() {
 }
 
 #[test]
-fn submodules_are_no_obstacle() {
+fn submodules_are_supported() {
     let world = World::bare_repo();
     let library = world.home().join("library");
     world.git(&["clone", "-q", ".", library.to_str().unwrap()]);
@@ -260,7 +260,7 @@ fn submodules_are_no_obstacle() {
 }
 
 #[test]
-fn a_sparse_checkout_works() {
+fn sparse_checkout_is_supported() {
     let world = World::bare_repo();
     world.write("big/data.txt", "data\n");
     world.write("src/lib.sh", "echo lib\n");
@@ -274,7 +274,7 @@ fn a_sparse_checkout_works() {
 }
 
 #[test]
-fn a_shallow_clone_works() {
+fn shallow_clone_is_supported() {
     let world = World::bare_repo();
     for number in 0..3 {
         world.write("n.txt", &format!("{number}\n"));
@@ -335,7 +335,7 @@ fn names_that_clash_in_git_are_reported() {
 }
 
 #[test]
-fn a_dirty_checkout_stays_as_it_was() {
+fn init_keeps_a_dirty_checkout() {
     let world = World::bare_repo();
     world.write("staged.txt", "staged\n");
     world.git(&["add", "staged.txt"]);
@@ -390,7 +390,7 @@ fn files_are_private_under_every_umask() {
 }
 
 #[test]
-fn a_board_others_could_write_is_not_trusted() {
+fn world_writable_board_is_refused() {
     let world = World::new();
     let dir = world.path(".liza");
     std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o777)).unwrap();
@@ -403,7 +403,7 @@ fn a_board_others_could_write_is_not_trusted() {
 }
 
 #[test]
-fn only_a_person_starts_a_board() {
+fn only_a_person_creates_a_board() {
     let world = World::bare_repo();
     let mut command = world.liza_command(&HUMAN, &world.root, &["--json", "init", "g"]);
     command.env("LIZA_AGENT_ID", "coder-1").env("LIZA_AGENT_TOKEN", "x");

@@ -13,7 +13,7 @@ fn two_coders() -> (World, Who, Who) {
 }
 
 #[test]
-fn an_expired_lease_is_taken_over_by_a_new_claim() {
+fn expired_lease_allows_a_new_claim() {
     let (world, one, two) = two_coders();
     let reviewer = world.register("code_reviewer", "reviewer-1");
     let first = world.claim(&one, "t1");
@@ -195,7 +195,7 @@ fn a_stale_epoch_in_the_environment_is_fenced() {
 }
 
 #[test]
-fn losers_of_a_claim_race_change_nothing() {
+fn losing_claims_change_nothing() {
     let world = World::new();
     world.task("t1", &["a.sh"]);
     let coders: Vec<Who> = (1..=8).map(|n| world.register("coder", &format!("coder-{n}"))).collect();

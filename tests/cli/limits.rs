@@ -37,7 +37,7 @@ fn plan_beyond_board_limit_is_refused_with_numbers() {
 }
 
 #[test]
-fn full_board_still_takes_bookkeeping() {
+fn full_board_still_accepts_bookkeeping() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.sh"]);
@@ -152,7 +152,7 @@ fn wait_for_merge_lock_names_holder() {
 
 /// Where the user may have no further thread, every command ends with an answer or an error.
 #[test]
-fn missing_threads_cause_no_panic() {
+fn failed_thread_start_causes_no_panic() {
     let mut probe = Command::new("setpriv");
     // Not every `sh` has `ulimit -u`.
     let as_nobody = ["--reuid=65534", "--clear-groups", "prlimit", "--nproc=1:1"];
@@ -211,7 +211,7 @@ fn next_command_ends_claim_killed_in_container() {
 }
 
 #[test]
-fn verify_is_right_while_notes_are_written() {
+fn verify_passes_while_notes_are_written() {
     let world = World::new();
     for number in 0..70 {
         world.human(&["note", &format!("note {number}")]).ok();

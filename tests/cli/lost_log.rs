@@ -182,7 +182,7 @@ fn boards_since_refounding_can_be_rebuilt() {
 }
 
 #[test]
-fn refounding_may_die_anywhere() {
+fn killed_refounding_recovers_at_any_step() {
     for point in ["refound.kept", "refound.image", "refound.log", "refound.state"] {
         for harm in [gone as Harm, shortened, lengthened_in_the_middle] {
             let (world, _, _) = board();
@@ -298,7 +298,7 @@ fn only_a_person_refounds_the_log() {
 }
 
 #[test]
-fn a_resume_that_fails_leaves_the_switch() {
+fn failed_resume_keeps_the_switch() {
     let (world, coder, _) = board();
     world.human(&["pause", "--reason", "a look"]).ok();
     let log = world.read(".liza/log.yaml");

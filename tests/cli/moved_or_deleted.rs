@@ -48,7 +48,7 @@ fn release_keeps_uncommitted_work() {
 }
 
 #[test]
-fn next_holder_is_told_to_read_the_feedback() {
+fn claim_points_next_holder_to_the_feedback() {
     let world = World::new();
     let (first, second) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     world.task("t1", &["a.sh"]);

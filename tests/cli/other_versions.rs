@@ -160,7 +160,7 @@ fn version_1_board_is_read_only() {
 }
 
 #[test]
-fn version_1_words_are_translated() {
+fn version_1_statuses_are_translated() {
     let world = mid_sprint();
     let states: Vec<String> =
         world.tasks().iter().map(|row| row["status"].as_str().expect("a state").to_owned()).collect();
@@ -198,7 +198,7 @@ fn migrated(world: &World) -> Value {
 }
 
 #[test]
-fn a_fresh_old_board_is_migrated_and_worked_with() {
+fn fresh_version_1_board_is_migrated_and_usable() {
     let world = old(FRESH);
     migrated(&world);
     assert_eq!(world.git(&["rev-parse", "integration"]), world.git(&["rev-parse", "main"]));
@@ -233,7 +233,7 @@ fn a_fresh_old_board_is_migrated_and_worked_with() {
 }
 
 #[test]
-fn a_sprint_under_way_goes_on_after_the_migration() {
+fn sprint_continues_after_the_migration() {
     let world = mid_sprint();
     migrated(&world);
     let states: Vec<(String, String)> = world
@@ -302,7 +302,7 @@ fn a_sprint_under_way_goes_on_after_the_migration() {
 
 /// Whatever the old board says about implementers and approvers, an implementer's approval lands nothing.
 #[test]
-fn an_implementers_own_approval_is_not_carried_over() {
+fn migration_drops_implementers_own_approval() {
     let world = World::bare_repo();
     world.git(&["branch", "integration"]);
     let tasks = [
@@ -348,7 +348,7 @@ fn an_implementers_own_approval_is_not_carried_over() {
 }
 
 #[test]
-fn an_old_board_without_a_log_or_a_lease_says_so() {
+fn version_1_board_reports_missing_log_and_lease() {
     let world = World::bare_repo();
     put_old(
         &world,
@@ -369,7 +369,7 @@ fn an_old_board_without_a_log_or_a_lease_says_so() {
 }
 
 #[test]
-fn an_odd_old_board_loses_nothing() {
+fn odd_version_1_board_loses_nothing() {
     let world = old(ODD);
     world.human(&["status"]).ok();
     world.human(&["log"]).ok();
@@ -430,7 +430,7 @@ fn an_odd_old_board_loses_nothing() {
 }
 
 #[test]
-fn a_board_that_cannot_be_read_is_not_migrated() {
+fn unreadable_board_is_not_migrated() {
     for (name, state) in [
         ("a repeated key", "version: 1\ngoal: {id: a}\ngoal: {id: b}\ntasks: []\n"),
         ("an alias", "version: 1\ngoal: &g {id: a}\nother: *g\ntasks: []\n"),
@@ -448,7 +448,7 @@ fn a_board_that_cannot_be_read_is_not_migrated() {
 }
 
 #[test]
-fn only_a_person_migrates() {
+fn only_a_person_migrates_a_board() {
     let world = old(FRESH);
     let agent = crate::support::Who { id: Some("coder-1".to_owned()), token: Some("x".to_owned()) };
     let before = files(&world);
@@ -458,7 +458,7 @@ fn only_a_person_migrates() {
 }
 
 #[test]
-fn a_migration_may_die_anywhere() {
+fn killed_migration_recovers_at_any_step() {
     for point in ["migrate.prepared", "migrate.kept", "migrate.image", "migrate.log", "migrate.state"] {
         let world = old(FRESH);
         let output = world
@@ -488,7 +488,7 @@ fn a_migration_may_die_anywhere() {
 }
 
 #[test]
-fn the_old_scripts_lock_keeps_a_migration_out() {
+fn lock_of_the_old_scripts_blocks_migration() {
     let world = old(FRESH);
     let lock = std::fs::File::open(world.path(".liza/state.yaml.lock")).expect("the lock");
     lock.lock().expect("locked");
@@ -502,7 +502,7 @@ fn the_old_scripts_lock_keeps_a_migration_out() {
 
 /// After a migration the old file is a stale copy: it is not migrated a second time over what was done since.
 #[test]
-fn an_old_copy_put_back_is_a_rollback() {
+fn restored_old_copy_is_a_rollback() {
     let world = old(FRESH);
     migrated(&world);
     world.human(&["note", "new life"]).ok();
@@ -546,7 +546,7 @@ fn newer() -> World {
 }
 
 #[test]
-fn a_newer_board_is_shown_and_never_changed() {
+fn newer_board_is_shown_and_never_changed() {
     let world = newer();
     world.write(".liza/PAUSE", "a person paused it\n");
     put_trash(&world);

@@ -153,7 +153,7 @@ fn typed_note_wakes_the_planner_and_is_no_answer() {
 }
 
 #[test]
-fn waiting_planner_is_woken_by_the_file_alone() {
+fn edited_file_wakes_a_waiting_planner() {
     let scene = scene();
     let world = &scene.world;
     let args = ["--json", "next", "--role", "planner", "--wait", "60"];
@@ -199,7 +199,7 @@ fn last_note(world: &World) -> String {
 }
 
 #[test]
-fn several_edits_are_settled_in_their_order() {
+fn pending_edits_are_settled_in_order() {
     let scene = scene();
     let world = &scene.world;
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
@@ -271,7 +271,7 @@ fn tampered_pending_edit_is_not_applied() {
 }
 
 #[test]
-fn show_apply_and_refuse_by_name() {
+fn edits_are_shown_applied_and_refused_by_name() {
     let scene = scene();
     let world = &scene.world;
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
@@ -293,7 +293,7 @@ fn show_apply_and_refuse_by_name() {
 }
 
 #[test]
-fn refused_command_says_what_became_of_edits() {
+fn refused_command_reports_settled_edits() {
     let scene = scene();
     let world = &scene.world;
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");

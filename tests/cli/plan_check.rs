@@ -132,7 +132,7 @@ fn plan_check_separates_warnings_from_errors() {
 }
 
 #[test]
-fn a_task_is_given_its_size_and_time_by_flags_too() {
+fn task_add_accepts_size_and_time_flags() {
     let world = World::new();
     let add = |id: &str, minutes: &str| {
         let start = ["task", "add", "--id", id, "--title", "T", "--timebox", minutes];

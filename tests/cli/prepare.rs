@@ -27,7 +27,7 @@ fn team(settings: &str) -> Team {
 }
 
 #[test]
-fn prepared_files_are_no_work_of_the_agent() {
+fn prepared_files_do_not_count_as_work() {
     let team = team(SETTINGS);
     let (world, one, reviewer) = (&team.world, &team.one, &team.reviewer);
     world.task("t1", &["a.sh", "tests/test_t1.sh", "deps/", ".env"]);
@@ -100,7 +100,7 @@ fn failed_setup_undoes_the_claim() {
 }
 
 #[test]
-fn preparation_may_die_anywhere() {
+fn killed_preparation_recovers_at_any_step() {
     let team = team(SETTINGS);
     let world = &team.world;
     world.task("t1", &["a.sh"]);

@@ -194,7 +194,7 @@ fn coder_prompt_has_only_its_own_task() {
 }
 
 #[test]
-fn a_rejection_and_an_answer_reach_the_coder() {
+fn coder_prompt_has_rejection_and_answer() {
     let (world, coder, reviewer) = with_spec();
     let commit = world.submitted(&coder, "t1", "a.sh", "echo a\n");
     world.liza(&reviewer, &["review", "claim", "t1"]).ok();
@@ -267,7 +267,7 @@ fn coder_prompt_begins_with_the_handoff() {
 }
 
 #[test]
-fn a_failed_integration_reaches_coder_and_planner() {
+fn failed_merge_is_in_coder_and_planner_prompts() {
     let team = crate::merging::Team::sharing("lib.py", "import os\n\nprint(os.name)\n");
     team.rivals(
         "lib.py",
@@ -342,7 +342,7 @@ fn reviewer_prompt_has_what_a_verdict_needs() {
 }
 
 #[test]
-fn a_large_diff_is_cut_with_a_pointer() {
+fn large_diff_in_prompt_is_shortened() {
     let (world, coder, _) = with_spec();
     world.submitted(&coder, "t1", "a.sh", &"echo a line that is repeated\n".repeat(10_000));
     let brief = world.brief_of("code_reviewer", "reviewer-1", &review("t1"));
@@ -455,7 +455,7 @@ fn planner_prompt_lists_failures_of_task() {
 }
 
 #[test]
-fn the_overseer_sees_states_and_no_code() {
+fn overseer_prompt_has_states_and_no_code() {
     let (world, coder, _) = with_spec();
     world.submitted(&coder, "t1", "a.sh", "echo CODE\n");
     let brief = world.brief_of("overseer", "overseer-1", &Assignment::Plan { wakes: Vec::new() }).text;
@@ -476,7 +476,7 @@ fn the_overseer_sees_states_and_no_code() {
 }
 
 #[test]
-fn a_test_engineer_sees_what_is_merged() {
+fn test_engineer_prompt_lists_merged_work() {
     let (world, coder, reviewer) = with_spec();
     world.merge_task(&coder, &reviewer, "base", "base.sh", "echo base\n");
     let plan = r#"{"id": "probe", "title": "probe", "spec": "specs/vision.md", "done_when": ["it is probed"], "role": "test_engineer",
@@ -495,7 +495,7 @@ fn a_test_engineer_sees_what_is_merged() {
 }
 
 #[test]
-fn an_incomplete_bootstrap_says_what_is_missing() {
+fn incomplete_bootstrap_names_missing_parts() {
     let (world, _, _) = with_spec();
     world.write("specs/greeting.md", "# Greeting\n");
     add(&world, "t1", "specs/greeting.md", &["--in", "a.sh"]);
@@ -674,7 +674,7 @@ fn instructions_in_board_text_stay_fenced() {
 
 /// The names a template may use, as the message about an unknown one lists them, are those of the documentation.
 #[test]
-fn every_name_a_template_may_use_is_documented() {
+fn every_template_placeholder_is_documented() {
     let (world, coder, _) = with_spec();
     world.submitted(&coder, "t1", "a.sh", "echo a\n");
     world.task("t2", &["b.sh"]);

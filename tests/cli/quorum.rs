@@ -138,7 +138,7 @@ fn add(world: &World, id: &str) {
 }
 
 #[test]
-fn a_team_of_two_reviewers_gives_both_approvals() {
+fn two_reviewers_of_a_team_both_approve() {
     let world = scripted(EVERY_ROLE);
     configure(
         &world,

@@ -131,7 +131,7 @@ fn log_follow_prints_new_records() {
 }
 
 #[test]
-fn the_graph_in_every_format() {
+fn graph_prints_every_format() {
     let world = scene();
     world.task_with("q1", &["q1/"], &["--desc", "x", "--depends", "i1"]);
     let text = world.human(&["graph"]).ok().stdout;

@@ -44,7 +44,7 @@ fn waiting(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn approved_work_of_high_risk_is_merged_only_after_the_turn() {
+fn high_risk_task_merges_after_red_team_turn() {
     let scene = scene();
     let Scene { world, reviewer, red, .. } = &scene;
     let commit = scene.approved("t1", "high");
@@ -80,7 +80,7 @@ fn approved_work_of_high_risk_is_merged_only_after_the_turn() {
 }
 
 #[test]
-fn low_risk_is_not_delayed_and_without_configuration_nothing_is() {
+fn red_team_delays_only_configured_risks() {
     let scene = scene();
     scene.approved("t1", "medium");
     assert_eq!(scene.world.show("t1").get("red_team"), None);
@@ -92,7 +92,7 @@ fn low_risk_is_not_delayed_and_without_configuration_nothing_is() {
 }
 
 #[test]
-fn neither_coder_nor_approver_takes_the_turn() {
+fn implementer_and_approver_cannot_be_red_team() {
     let scene = scene();
     let Scene { world, coder, reviewer, red } = &scene;
     let commit = scene.approved("t1", "high");
@@ -127,7 +127,7 @@ fn add(world: &World, id: &str, risk: &str) {
 }
 
 #[test]
-fn a_team_plays_the_turn_and_a_finding_goes_round_once() {
+fn red_team_finding_sends_task_back_once() {
     let world = scripted("");
     play(
         &world,
@@ -178,7 +178,7 @@ fi
 }
 
 #[test]
-fn without_a_seat_for_it_the_run_says_who_is_missing() {
+fn run_without_red_team_names_missing_role() {
     let world = scripted(EVERY_ROLE);
     configure(&world, TEAM);
     add(&world, "risky", "high");

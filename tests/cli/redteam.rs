@@ -42,7 +42,7 @@ fn every_attack_is_refused_or_noticed() {
 }
 
 #[test]
-fn every_check_sees_an_attack_that_succeeds() {
+fn every_check_detects_a_successful_attack() {
     let world = World::bare_repo();
     let won = [("LIZA_TEST_REDTEAM_WON", "1")];
     let ran = world.liza_with(&HUMAN, &["--json", "-q", "redteam"], b"", &won);
@@ -88,7 +88,7 @@ fn attacks_are_chosen_listed_and_kept() {
 }
 
 #[test]
-fn interrupted_attacks_leave_nothing() {
+fn interrupted_redteam_leaves_no_files() {
     let world = World::bare_repo();
     let mut command = world.liza_command(&HUMAN, &world.root, &["redteam"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).start().expect("liza runs");

@@ -165,7 +165,7 @@ fn plan(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn plan_waits_until_another_accepts_it() {
+fn plan_result_waits_for_acceptance_by_another() {
     let world = World::new();
     let supervisor = world.register_roles(&["supervisor", "planner"], "supervisor-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");

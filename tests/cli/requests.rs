@@ -78,7 +78,7 @@ fn repeated_request_gets_the_first_answer() {
 }
 
 #[test]
-fn blocks_and_rejections_repeat_as_well() {
+fn repeated_block_and_reject_get_first_answer() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");
@@ -102,7 +102,7 @@ fn blocks_and_rejections_repeat_as_well() {
 }
 
 #[test]
-fn a_conflict_is_answered_again_as_a_conflict() {
+fn repeated_conflict_request_gets_first_answer() {
     let team = crate::merging::Team::sharing("shared.sh", "one\n");
     team.rivals("shared.sh", "first\n", "second\n");
     let world = &team.world;

@@ -39,7 +39,7 @@ impl Scene {
 }
 
 #[test]
-fn show_has_everything_a_verdict_rests_on() {
+fn review_show_has_everything_for_a_verdict() {
     let Scene { world, coder, reviewer } = scene();
     world.task("t1", &["a.sh", "tests/", "unused.sh"]);
     let worktree = world.claim(&coder, "t1");
@@ -79,7 +79,7 @@ fn show_has_everything_a_verdict_rests_on() {
 }
 
 #[test]
-fn feedback_comes_whole_as_yaml_or_json() {
+fn feedback_can_be_read_from_yaml_or_json() {
     let scene = scene();
     let Scene { world, coder, reviewer } = &scene;
     let commit = world.submitted(coder, "t1", "a.sh", "echo a\n");
@@ -114,7 +114,7 @@ fn feedback_comes_whole_as_yaml_or_json() {
 }
 
 #[test]
-fn a_person_reviews_what_agents_did() {
+fn person_reviews_agents_work() {
     let Scene { world, coder, .. } = scene();
     let commit = world.submitted(&coder, "t1", "a.sh", "echo a\n");
     world.human(&["review", "claim", "t1"]).ok();

@@ -320,7 +320,7 @@ fn handed_to_tests(world: &World, coder: &Who, files: &[(&str, &str)]) {
 }
 
 #[test]
-fn role_paths_judge_only_the_agents_own_changes() {
+fn role_paths_apply_only_to_own_changes() {
     let world = World::bare_repo();
     world.human(&["init", "A greeting program", "--hooks"]).ok();
     world.write("liza.yaml", "roles:\n  coder: {paths: [src/]}\n  test_engineer: {paths: [tests/]}\n");

@@ -42,7 +42,7 @@ fn scene() -> World {
 }
 
 #[test]
-fn bash_completes_what_is_on_the_board() {
+fn bash_completes_ids_of_the_board() {
     let world = scene();
     let offered = |words: &[&str]| offered(&world, &world.root, words);
     assert_eq!(offered(&["task", "claim", ""]), ["alpha", "beta"]);
@@ -132,7 +132,7 @@ fn zsh_and_fish_use_the_same_completer() {
 }
 
 #[test]
-fn every_command_has_a_page() {
+fn every_command_has_a_man_page() {
     let world = World::bare_repo();
     let page = world.human(&["man"]).ok().stdout;
     assert!(page.contains(".TH liza 1") && page.contains("task"), "{page}");

@@ -182,7 +182,7 @@ fn task_cap_warns_refuses_and_halts_only_its_task() {
 }
 
 #[test]
-fn a_run_counts_what_it_used_itself() {
+fn run_cap_counts_only_its_own_usage() {
     let script = format!("{EVERY_ROLE}\nspends 60 a");
     let world = world(&script, "spend: { run: { tokens: 100 } }\n");
     add(&world, "t1");

@@ -11,7 +11,7 @@ fn show(world: &World) -> Value {
 }
 
 #[test]
-fn a_sprint_is_begun_changed_and_closed() {
+fn sprint_is_started_changed_and_closed() {
     let world = World::new();
     let (coder, reviewer) = (world.register("coder", "c1"), world.register("code_reviewer", "r1"));
     for id in ["t1", "t2", "t3"] {
@@ -152,7 +152,7 @@ fn a_run_halts_at_the_deadline_too() {
 }
 
 #[test]
-fn deadlines_are_times_or_spans() {
+fn deadline_accepts_time_or_duration() {
     let world = World::new();
     for text in ["tomorrow", "8", "h", "-1h", "8h30m", "2026-13-01T00:00:00Z", ""] {
         assert_eq!(world.json(&HUMAN, &["sprint", "start", &format!("--deadline={text}")]).exit, 2, "{text}");

@@ -225,7 +225,7 @@ fn sample() -> Session {
 }
 
 #[test]
-fn every_prefix_of_a_state_is_found_to_be_cut() {
+fn every_truncated_state_is_detected() {
     let session = sample();
     let whole = session.text();
     assert!(Decoded::new(whole.clone().into_bytes()).is_ok());
@@ -238,7 +238,7 @@ fn every_prefix_of_a_state_is_found_to_be_cut() {
 }
 
 #[test]
-fn every_flipped_byte_of_a_state_is_found() {
+fn every_flipped_byte_of_a_state_is_detected() {
     let session = sample();
     let whole = session.text().into_bytes();
     let mut chance = Chance::seeded(11);
@@ -312,7 +312,7 @@ fn edit_of_an_already_read_board_is_found() {
 }
 
 #[test]
-fn every_prefix_of_a_last_record_is_set_aside() {
+fn every_truncated_last_record_is_set_aside() {
     let mut session = sample();
     let (state, log) = (session.text(), session.log());
     session.note("the last one, with é and \u{1f600}");

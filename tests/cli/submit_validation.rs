@@ -52,7 +52,7 @@ fn red_validation_changes_nothing_and_keeps_log() {
 }
 
 #[test]
-fn exit_code_and_output_must_both_be_right() {
+fn validation_needs_exit_code_and_output() {
     for (command, expect, why) in [
         ("echo passed; exit 3", "passed", "exited with 3"),
         ("echo failed", "passed", "does not contain"),
@@ -106,7 +106,7 @@ fn validation_that_changes_worktree_is_refused() {
 }
 
 #[test]
-fn files_made_by_the_validation_are_no_work() {
+fn validation_files_do_not_count_as_work() {
     let (world, coder, worktree) =
         ready("mkdir -p cache/x; echo x > cache/x/y; echo x > junk; echo ok", "ok");
     let reviewer = world.register("code_reviewer", "code-reviewer-1");

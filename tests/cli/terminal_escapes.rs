@@ -173,7 +173,7 @@ fn hostile_text_is_stored_unchanged() {
 }
 
 #[test]
-fn the_report_and_the_merge_message_are_safe() {
+fn report_and_merge_message_are_escaped() {
     let Scene { world, coder, reviewer } = scene();
     let data = world.json(&HUMAN, &["checkpoint", "--reason", EVIL]).ok().data();
     let report = std::fs::read_to_string(data["report"].as_str().unwrap()).unwrap();

@@ -44,7 +44,7 @@ fn refused(world: &World, who: &Who, dir: &Path, args: &[&str], exit: i32, code:
 }
 
 #[test]
-fn a_handoff_to_a_test_engineer_and_back() {
+fn task_goes_to_test_engineer_and_back() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let tester = world.register("test_engineer", "tester-1");
@@ -88,7 +88,7 @@ fn a_handoff_to_a_test_engineer_and_back() {
 
 /// A team with both: the coder hands on, the test engineer adds its test and submits.
 #[test]
-fn a_team_passes_the_task_on() {
+fn run_hands_task_to_test_engineer() {
     let world = scripted("");
     play(
         &world,
@@ -127,7 +127,7 @@ fi
 }
 
 #[test]
-fn a_failing_test_becomes_a_task_that_is_repaired() {
+fn failing_test_becomes_a_task_and_is_fixed() {
     let (world, tester) = with_bug();
     world.task("more", &["tests/more/"]);
     let data = world.json(&world.register("coder", "coder-2"), &["task", "claim", "more"]).ok().data();
@@ -260,7 +260,7 @@ fn bug_needs_a_test_engineer_and_a_test_file() {
 
 /// Killed between name and task: the name stays unused, and the next report takes the next name.
 #[test]
-fn a_reporter_killed_half_way_leaves_a_sound_board() {
+fn killed_bug_report_leaves_a_valid_board() {
     let (world, tester) = with_bug();
     write(&world.root, "tests/test_empty.sh", "exit 1\n");
     let ran = world.json_env(&tester, &BUG, &[("LIZA_CRASH_AT", "bug.pinned")]);

@@ -37,7 +37,7 @@ fn ran(dir: &Path) -> Vec<String> {
 
 /// Every setting that makes git run a program, set where agents can set it, and the variables of the caller.
 #[test]
-fn no_setting_runs_a_program_of_an_agents() {
+fn no_git_setting_runs_an_agents_program() {
     let Team { world, coder, reviewer } = team();
     world.task("t1", &["a.sh", "tests/"]);
     world.task("t2", &["b.sh"]);

@@ -45,7 +45,7 @@ impl Scene {
 }
 
 #[test]
-fn the_first_foreign_commit_is_named() {
+fn verify_names_the_first_foreign_commit() {
     let scene = scene();
     let first = scene.foreign("integration", "sneaked in");
     let second = scene.foreign(&first, "and another");
@@ -69,7 +69,7 @@ fn the_first_foreign_commit_is_named() {
 }
 
 #[test]
-fn a_branch_set_back_or_forced_is_named() {
+fn verify_names_a_reset_or_forced_branch() {
     let scene = scene();
     scene.put("integration~1");
     let finding = scene.broken();
@@ -105,7 +105,7 @@ fn a_branch_set_back_or_forced_is_named() {
 }
 
 #[test]
-fn a_foreign_commit_below_a_merge_is_named() {
+fn verify_names_foreign_commit_below_a_merge() {
     let scene = scene();
     let foreign = scene.foreign("integration", "below");
     scene.put(&foreign);
@@ -186,7 +186,7 @@ fn verify_reports_missing_task_branch() {
 }
 
 #[test]
-fn strange_worktrees_are_named() {
+fn verify_names_unknown_worktrees() {
     let scene = scene();
     let add = ["worktree", "add", "-q", "--lock", "--reason", "liza: task stranger", "--detach"];
     scene.world.git(&[&add[..], &[".worktrees/stranger"]].concat());
@@ -275,7 +275,7 @@ printf '%s\0' "$new"
 }
 
 #[test]
-fn merged_work_is_neither_dropped_nor_built_over() {
+fn advance_refuses_to_drop_merged_work() {
     let world = World::new();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     let start = world.git(&["rev-parse", "integration"]);

@@ -148,7 +148,7 @@ fn reports(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn a_block_reaches_log_terminal_and_command_as_data() {
+fn block_alert_reaches_log_terminal_and_command() {
     let world = tasks(&["t1"]);
     notify(
         &world,
@@ -209,7 +209,7 @@ fn touched_checkpoint_switch_gets_one_report() {
 }
 
 #[test]
-fn a_watcher_keeps_the_files_for_other_programs_up() {
+fn watcher_updates_files_for_other_programs() {
     let world = tasks(&["t1"]);
     let coder = world.register("coder", "coder-1");
     let watching = Watching::start(&world, &[], &[]);

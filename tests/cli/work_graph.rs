@@ -57,7 +57,7 @@ fn view(world: &World, path: &str) -> Value {
 }
 
 #[test]
-fn a_plan_in_the_documents_shape_becomes_tasks() {
+fn documented_graph_format_becomes_tasks() {
     let world = with_core();
     let data = planned(&world, &graph(), &[]).ok().data();
     assert_eq!((&data["status"], &data["lacking"]), (&json!("IDLE"), &json!({})));
@@ -314,7 +314,7 @@ fn next_accepts_graph_names_of_roles() {
 
 /// `max_parallel` is the window of the scheduler: four coders and six tasks, but never more than two at once.
 #[test]
-fn max_parallel_bounds_how_many_work_at_once() {
+fn max_parallel_limits_concurrent_tasks() {
     let world = World::new();
     team::play(
         &world,

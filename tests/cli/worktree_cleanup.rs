@@ -131,7 +131,7 @@ fn only_copies_of_work_are_never_deleted() {
 }
 
 #[test]
-fn deleting_worktrees_may_die_anywhere() {
+fn killed_worktree_removal_recovers_at_any_step() {
     let Team { world, one, reviewer, .. } = Team::new();
     world.write("liza.yaml", "worktrees: {keep_merged: 0}\n");
     world.task("t1", &["a.sh", "tests/test_t1.sh"]);

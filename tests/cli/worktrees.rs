@@ -208,7 +208,7 @@ fn worktree_is_restored_from_the_trash() {
 }
 
 #[test]
-fn the_trash_is_emptied_by_age_and_by_people() {
+fn only_people_empty_the_trash_by_age() {
     let world = World::new();
     let (_, name) = pruned(&world);
     let coder = world.register("coder", "coder-3");
@@ -244,7 +244,7 @@ fn the_trash_is_emptied_by_age_and_by_people() {
 }
 
 #[test]
-fn pruning_may_die_anywhere() {
+fn killed_prune_recovers_at_any_step() {
     for point in ["prune.saved", "prune.moved"] {
         let world = World::new();
         let (one, _, reviewer) = team(&world);

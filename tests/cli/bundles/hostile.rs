@@ -1,4 +1,4 @@
-//! Bundles that mean harm are refused, each in its own words, and nothing changes anywhere.
+//! Each kind of hostile bundle is refused with its own message, and changes nothing.
 
 use serde_json::{Value, json};
 
@@ -76,11 +76,11 @@ fn each_hostile_bundle_gets_its_own_refusal() {
                 "{error}"
             );
         }
-        // Neither answer has a raw control byte in it.
+        // Neither answer contains a raw control byte.
         let shown = scene.world.human(&["bundle", "check", text(&bundle), "--onto", "task/t2"]);
         assert!(!shown.stderr.chars().any(|c| c.is_control() && c != '\n'), "{:?}", shown.stderr);
     }
-    // A checksum of the outcome that is wrong: the bundle contradicts itself.
+    // The bundle contradicts itself: the checksum of its result is wrong.
     let bundle = scene.written(of_a(json!({ "old_blake3": right, "new_blake3": sum })));
     let ran = scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).exits(1);
     assert!(ran.stdout.contains("new_blake3 differs"), "{}", ran.stdout);

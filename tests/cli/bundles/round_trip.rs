@@ -1,4 +1,4 @@
-//! A bundle made of a branch produces the same tree again.
+//! Applying a bundle made of a branch produces the same tree.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -92,7 +92,7 @@ fn create_then_apply_gives_the_identical_tree() {
     scene.world.human(&["validate"]).ok();
 }
 
-/// Small and seeded, so that a failure can be repeated.
+/// Small and seeded, so that a failure is reproducible.
 struct Dice(u64);
 
 impl Dice {
@@ -189,7 +189,7 @@ fn create_names_changes_a_bundle_cannot_hold() {
 }
 
 #[test]
-fn bundles_are_numbered_and_never_written_over() {
+fn bundles_are_numbered_and_never_overwritten() {
     let scene = Scene::new();
     let worktree = scene.begun(&scene.coder, "t1");
     scene.world.write_and_commit(&worktree, &[("work/a.txt", "other\n")]);
@@ -202,7 +202,7 @@ fn bundles_are_numbered_and_never_written_over() {
     let before = std::fs::read(&out).expect("a bundle");
     scene.world.refused(&scene.coder, &["bundle", "create", "t1", "--out", text(&out)], 1, "refused.value");
     assert_eq!(std::fs::read(&out).expect("a bundle"), before);
-    // Its number is taken as well, and an agent that does not work on the task does not change the bundle the task names.
+    // The number of a removed bundle is not reused, and an agent that does not work on the task does not change its bundle.
     assert!(String::from_utf8_lossy(&before).contains("-003\""), "{}", String::from_utf8_lossy(&before));
     assert!(scene.world.show("t1")["patch_bundle"].as_str().expect("a path").contains("-002."));
     for place in [".git/x.json", ".liza/x.json", ".worktrees/x.json"] {
@@ -219,7 +219,7 @@ fn bundles_are_numbered_and_never_written_over() {
     let said = scene.world.json(&scene.coder, &["bundle", "create", "t1"]).ok().data();
     assert_eq!(said["uncommitted"], serde_json::json!(["work/b.txt"]), "{said}");
     scene.world.git_in(&worktree, &["checkout", "-q", "work/b.txt"]);
-    // A bundle can still be made of merged work.
+    // A bundle of merged work can still be made.
     scene.world.json(&scene.coder, &["task", "submit", "t1"]).ok();
     let commit = scene.world.git(&["rev-parse", "task/t1"]);
     scene.world.approve(&scene.reviewer, "t1", &commit);
@@ -233,9 +233,9 @@ fn bundles_are_numbered_and_never_written_over() {
     assert_eq!(files(&third), files(&first));
 }
 
-/// Row D19: whenever the command dies, a bundle is absent or whole.
+/// Row D19: after a kill a bundle is absent or complete.
 #[test]
-fn a_half_written_bundle_is_absent_or_whole() {
+fn killed_create_leaves_no_partial_bundle() {
     let scene = Scene::new();
     let worktree = scene.begun(&scene.coder, "t1");
     scene.world.write_and_commit(&worktree, &[("work/a.txt", "other\n")]);

@@ -68,7 +68,7 @@ fn reviewed() -> (World, Who, String) {
 }
 
 #[test]
-fn nothing_that_a_gate_starts_changes_the_board() {
+fn gate_descendants_cannot_change_the_board() {
     let (world, _, commit) = reviewed();
     let attempts = attempts(&world, &commit);
     let count = attempts.len();

@@ -106,7 +106,7 @@ fn gate_output_flood_is_bounded() {
 }
 
 #[test]
-fn a_gate_finds_nothing_on_its_standard_input() {
+fn standard_input_of_a_gate_is_empty() {
     let world =
         with_gates(json!([{ "name": "asks", "command": "read answer; cat; echo \"got <$answer>\"" }]));
     let args = ["--json", "gate", "run", "--tree", "main"];

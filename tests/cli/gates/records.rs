@@ -78,7 +78,7 @@ fn private(world: &World) {
 }
 
 #[test]
-fn a_tree_of_no_task_has_its_own_file_and_logs() {
+fn gate_run_on_a_tree_has_own_file_and_logs() {
     let world = with_gates(three());
     world.human(&["gate", "run", "--tree", "main"]).ok();
     let tree = world.git(&["rev-parse", "main^{tree}"]);

@@ -30,7 +30,7 @@ fn evil(world: &World) -> (std::path::PathBuf, std::path::PathBuf, String) {
 }
 
 #[test]
-fn filter_set_by_gate_is_named_and_powerless() {
+fn filter_set_by_gate_is_reported_and_not_run() {
     let world = with_gates(json!([]));
     let (script, heard, word) = evil(&world);
     let sets = format!(
@@ -117,7 +117,7 @@ i="$(git rev-parse --git-path index)"; git update-index --really-refresh; cp "$i
 }
 
 #[test]
-fn touched_file_is_unchanged_tampered_is_found() {
+fn touched_file_passes_and_tampered_one_is_found() {
     let world = with_gates(json!([]));
     world.write("win.txt", "a\r\nb\r\n");
     world.commit_all("as it is");

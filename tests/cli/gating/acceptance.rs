@@ -35,7 +35,7 @@ fn changed_definition_stops_approval_and_merge() {
 }
 
 #[test]
-fn forged_cache_entry_counts_for_nothing() {
+fn forged_cache_entry_is_ignored() {
     let team = team(STRICT);
     let world = &team.world;
     let good = world.submitted(&team.one, "t1", "a.sh", "echo a\n");

@@ -41,7 +41,7 @@ fn beside(file: &str) -> Team {
 }
 
 #[test]
-fn advance_during_gates_is_gated_and_merged_onto() {
+fn merge_restarts_after_advance_during_gates() {
     let team = beside("by-hand.txt");
     let world = &team.world;
     let (begun, go) = (world.home().join("begun"), world.home().join("go"));

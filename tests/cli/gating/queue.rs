@@ -40,7 +40,7 @@ fn queue_merges_by_priority_then_approval_time() {
 }
 
 #[test]
-fn two_mergers_at_once_merge_everything_once() {
+fn two_mergers_merge_each_task_once() {
     let team = Team::new();
     let world = &team.world;
     for number in 1..=6 {
@@ -108,7 +108,7 @@ fn queue_continues_after_a_killed_merge() {
 /// Tasks from one base share a file; some want its first line their own way, and some break the tree only together with
 /// another. Thirty of them in the whole sweep, nine in the suite.
 #[test]
-fn every_approved_task_gets_its_outcome() {
+fn merge_all_lands_or_returns_each_approved_task() {
     let numbers: Vec<usize> = sweep(vec![0, 1, 2, 6, 7, 10, 17, 18, 29], (0..30).collect());
     let lines: Vec<String> = (0..60).map(|n| format!("line {n}")).collect();
     let team = Team::sharing("shared.txt", &(lines.join("\n") + "\n"));

@@ -13,7 +13,7 @@ use crate::team::until;
 const NO_BAD_WORD: &str = "! grep -rq BAD --include=*.sh .";
 
 #[test]
-fn a_coder_learns_at_submit_that_a_gate_is_red() {
+fn submit_reports_a_failing_gate() {
     let team = team(&format!("  - name: words\n    command: '{NO_BAD_WORD}'\n    on: [submit, merge]\n"));
     let (world, coder) = (&team.world, &team.one);
     world.task("t1", &["a.sh", "tests/test_t1.sh"]);
@@ -79,7 +79,7 @@ fn approval_needs_every_required_gate() {
 }
 
 #[test]
-fn cheap_refusals_come_before_gates() {
+fn cheap_checks_run_before_gates() {
     let team = Team::new();
     gate_with(&team, &noting(&team, "g", "", "true"));
     let world = &team.world;
@@ -122,7 +122,7 @@ fn red_merge_sends_task_back_with_evidence() {
 }
 
 #[test]
-fn a_gate_that_could_not_run_is_not_the_tasks_fault() {
+fn gate_that_cannot_run_sends_no_task_back() {
     let team = Team::new();
     let world = &team.world;
     world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");

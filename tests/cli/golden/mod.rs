@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn every_difference_has_a_diff() {
+    fn every_golden_difference_prints_a_diff() {
         let dir = tempfile::tempdir().expect("a directory");
         let before = files(&[("changed.txt", "same\nold\n"), ("stale.txt", "gone\n")]);
         settle(dir.path(), &before, Mode::Write);

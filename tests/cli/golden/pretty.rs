@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_of_several_lines_are_lines() {
+    fn multiline_strings_become_lines() {
         let value = json!({ "diff": "-a\n+\tb\n", "one": "line\n", "open": "x\ny" });
         let expected = [
             "{",

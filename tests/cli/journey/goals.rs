@@ -37,7 +37,7 @@ esac
 "#;
 
 #[test]
-fn run_goes_on_with_the_queue_and_says_what_is_next() {
+fn run_continues_queue_and_names_next_command() {
     let person = Newcomer::new(&[], TASK_FOR_EACH_GOAL);
     person.liza(&["init", "The first goal", "--no-gate"]).ok();
     let queued = person.liza(&["goal", "The second goal"]).ok();

@@ -4,7 +4,7 @@ use super::{Newcomer, plain_agent};
 use crate::support::{HUMAN, World};
 
 #[test]
-fn set_keeps_comments_and_refuses_what_does_not_fit() {
+fn config_set_keeps_comments_and_checks_values() {
     let world = World::new();
     let before = "# ours\nversion: 1 # one\n\nprovider: claude # for now\nrun: {window: 4}\n# the end\n";
     world.write("liza.yaml", before);
@@ -37,7 +37,7 @@ fn set_keeps_comments_and_refuses_what_does_not_fit() {
 }
 
 #[test]
-fn reference_lists_every_key_and_can_be_read() {
+fn config_reference_lists_every_key() {
     let world = World::new();
     let text = world.human(&["config", "reference"]).ok().stdout;
     let schema = world.human(&["schema", "config"]).ok().stdout;

@@ -101,7 +101,7 @@ fn spec_texts_are_pinned_stored_once_and_restored() {
 }
 
 #[test]
-fn edited_goal_is_pinned_anew() {
+fn edited_goal_text_is_stored_again() {
     let world = World::new();
     add(&world, "t1", "goal");
     let before = hash_of(&world, "t1");

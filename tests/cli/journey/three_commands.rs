@@ -41,7 +41,7 @@ fn has(program: &str) -> bool {
 }
 
 #[test]
-fn rust_project_with_a_dependency() {
+fn three_commands_finish_a_rust_project() {
     let files = [
         (
             "Cargo.toml",
@@ -73,7 +73,7 @@ fn rust_project_with_a_dependency() {
 }
 
 #[test]
-fn python_project_with_a_dependency() {
+fn three_commands_finish_a_python_project() {
     if !has("python3") {
         return;
     }
@@ -100,7 +100,7 @@ fn python_project_with_a_dependency() {
 }
 
 #[test]
-fn javascript_project_with_a_dependency() {
+fn three_commands_finish_a_javascript_project() {
     if !has("npm") {
         return;
     }

@@ -1,6 +1,5 @@
 //! Teams of scripted agents: real runners, real processes, real worktrees.
 
-mod adrift;
 mod agent_log;
 mod all_providers;
 mod crashes;
@@ -9,6 +8,7 @@ mod explain;
 mod hidden_agents;
 mod identity;
 mod kills_and_floods;
+mod lost_git_file;
 mod oscillation;
 mod overseer;
 mod people;

@@ -57,7 +57,7 @@ fn login_failure_stops_the_provider_at_once() {
 }
 
 #[test]
-fn quota_parks_its_provider_and_others_work() {
+fn quota_pauses_its_provider_and_others_work() {
     let world = World::new();
     play(
         &world,

@@ -96,7 +96,7 @@ fn resume_answers_question_and_agent_finishes() {
 }
 
 #[test]
-fn question_is_repeated_where_nothing_halts() {
+fn question_is_repeated_if_halts_are_off() {
     let world = overseen(
         &format!("{STANDS_STILL}\n{EVERY_ROLE}"),
         &format!("{ASKS}, halt_on_critical: false"),

@@ -154,7 +154,7 @@ fn killed_idle_runner_loses_no_task() {
 }
 
 #[test]
-fn the_whole_team_takes_a_goal_to_its_end() {
+fn team_completes_a_goal() {
     let world = scripted(&format!(
         r#"good_planner() {{
   for t in a b c d; do

@@ -169,7 +169,7 @@ while :; do liza task renew t1 >> $OUT/renewals 2>&1; sleep 0.2; done"#,
 }
 
 #[test]
-fn turns_that_the_provider_reports_are_limited() {
+fn reported_turns_are_limited() {
     let world = scripted(
         r#"for i in 1 2 3; do
 echo '{"type":"assistant","message":{"id":"m'$i'","role":"assistant","content":[{"type":"text","text":"hm"}],"usage":{"input_tokens":10,"output_tokens":5}}}'

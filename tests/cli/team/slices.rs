@@ -26,7 +26,7 @@ fn run_operator(world: &World, more: &[(&str, &str)]) -> Ran {
 }
 
 #[test]
-fn dispatch_is_sent_and_the_last_message_is_taken() {
+fn last_message_answers_the_dispatch() {
     let world = operators("good");
     let ran = run_operator(&world, &[]).ok();
     let task = world.show("probe");
@@ -47,7 +47,7 @@ fn dispatch_is_sent_and_the_last_message_is_taken() {
 }
 
 #[test]
-fn every_other_output_ends_blocked_with_both_outputs() {
+fn invalid_results_end_blocked_with_both_outputs() {
     for (name, print) in [
         ("fence", "echo '```json'; good; echo; echo '```'"),
         ("prose", "echo Done!"),

@@ -83,7 +83,7 @@ fn reviewer_prompt_has_the_gate_results() {
 }
 
 #[test]
-fn a_run_whose_integration_is_red_says_so_and_ends() {
+fn run_reports_red_integration_and_ends() {
     let world = scripted(EVERY_ROLE);
     configure(
         &world,

@@ -24,7 +24,7 @@ esac
 "#;
 
 #[test]
-fn git_of_an_agent_never_reaches_the_checkout() {
+fn agents_git_never_reaches_the_checkout() {
     let world = scripted(LOSES_ITS_GIT_FILE);
     let gate = format!(
         "rm .git; git add -A; git commit -qm evil > {0} 2>&1; echo \"exit $?\" >> {0}",
@@ -32,7 +32,7 @@ fn git_of_an_agent_never_reaches_the_checkout() {
     );
     configure(
         &world,
-        &format!("run: {{ grace_seconds: 1 }}\ngates:\n  - {{ name: adrift, command: '{gate}' }}\n"),
+        &format!("run: {{ grace_seconds: 1 }}\ngates:\n  - {{ name: lost, command: '{gate}' }}\n"),
     );
     add(&world, "t1");
     world.write("private.txt", "of the person");

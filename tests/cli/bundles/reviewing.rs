@@ -1,4 +1,4 @@
-//! Reviewing a bundle: by an independent reviewer, every item answered, and no task changes its state.
+//! Reviewing a bundle: only an independent reviewer may, every item is answered, and no task changes its status.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ fn kept(path: &str) -> Value {
 }
 
 #[test]
-fn an_approval_is_kept_and_names_the_next_command() {
+fn bundle_approval_names_the_next_command() {
     let scene = Scene::new();
     let bundle = submitted(&scene);
     let status = scene.world.row("t1")["status"].clone();
@@ -43,9 +43,9 @@ fn an_approval_is_kept_and_names_the_next_command() {
     let commit = scene.world.git(&["rev-parse", "task/t1"]);
     let next = data["next"].as_str().expect("a command");
     assert_eq!(next, format!("liza review claim t1 && liza review approve t1 --commit {commit}"));
-    // The review records the tree it judged: exactly that of the branch.
+    // The review records the tree of the bundle, which is that of the branch.
     assert_eq!(scene.tree(data["commit"].as_str().expect("a commit")), scene.tree("task/t1"));
-    // Another verdict does not take the first one's place.
+    // A second verdict does not replace the first.
     let again = scene
         .world
         .json(&HUMAN, &["bundle", "review", text(&bundle), "--answer", "1=no: it does not"])
@@ -58,7 +58,7 @@ fn an_approval_is_kept_and_names_the_next_command() {
 }
 
 #[test]
-fn every_item_is_answered_once() {
+fn bundle_review_answers_each_item_once() {
     let scene = Scene::new();
     let bundle = submitted(&scene);
     let review = |answers: &[&str], exit: i32, code: &str| {
@@ -86,7 +86,7 @@ fn implementer_cannot_review_own_bundle() {
     let both = scene.world.register_roles(&["coder", "code_reviewer"], "coder-1");
     scene.world.tier0(&both, &args, "tier0.self_approval");
     scene.world.tier0(&scene.other, &args, "tier0.role_boundary");
-    // The author of a foreign bundle is barred by name alone.
+    // The author that a foreign bundle names may not review it.
     let path = scene.written(json!([{ "file": "README.md", "hunks": [{ "start_line": 1, "old_text": "hello", "new_text": "Hello" }] }]));
     let whole = std::fs::read_to_string(&path).expect("a bundle").replace("agent-1", "Reviewer-1");
     std::fs::write(&path, whole).expect("a bundle");
@@ -170,7 +170,7 @@ fn bundle_schema_is_printed() {
     assert!(schema["properties"]["reviewer_checklist"].is_object(), "{schema}");
 }
 
-/// Whatever a bundle says about itself: the agent that made the same tree is on record.
+/// Whatever a bundle says about its author, the board knows which agent made the same tree.
 #[test]
 fn implementer_of_same_tree_cannot_review_bundle() {
     let scene = Scene::new();
@@ -194,7 +194,7 @@ fn implementer_of_same_tree_cannot_review_bundle() {
     assert!(!scene.world.home().join("stripped.review.json").exists());
 }
 
-/// The tree a bundle claims must be the tree it produces, also where the bundle names no base.
+/// The tree that a bundle claims must be the tree it produces, also if it names no base.
 #[test]
 fn claimed_tree_must_match_the_built_tree() {
     let scene = Scene::new();
@@ -210,7 +210,7 @@ fn claimed_tree_must_match_the_built_tree() {
     let args = ["bundle", "review", text(&path), "--answer", "1=yes"];
     let error = scene.world.refused(&scene.reviewer, &args, 1, "refused.bundle");
     assert!(error["message"].as_str().expect("a message").contains(&tree), "{error}");
-    // Made against another base, its claim is not compared; and the answer does not advise to approve the task.
+    // For another base the claim is not compared, and the answer does not advise to approve the task.
     whole["base_tree"] = json!("0123456789012345678901234567890123456789");
     std::fs::write(&path, whole.to_string()).expect("a bundle");
     let data = scene.world.json(&scene.reviewer, &args).ok().data();
@@ -218,7 +218,7 @@ fn claimed_tree_must_match_the_built_tree() {
 }
 
 #[test]
-fn a_review_is_answered_once_for_a_request() {
+fn repeated_bundle_review_is_answered_once() {
     let scene = Scene::with(&[("work/a.txt", b"a\n")], "gates:\n- name: strict\n  command: \"true\"\n");
     let bundle = submitted(&scene);
     let results = scene.world.path(".liza/gates/t1.gate.json");

@@ -6,7 +6,7 @@ use crate::merging::Team;
 use crate::support::HUMAN;
 
 #[test]
-fn resolved_merge_takes_a_branch_of_a_person() {
+fn resolved_merge_lands_a_persons_branch() {
     let team = Team::sharing("shared.sh", "one\n");
     team.rivals("shared.sh", "first\n", "second\n");
     let world = &team.world;
