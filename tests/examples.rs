@@ -1,4 +1,4 @@
-//! The example board is what it says: valid, and made by its log.
+//! The example board is valid and matches its log.
 
 #![allow(clippy::disallowed_methods, reason = "reads the project's own files")]
 

@@ -1,10 +1,10 @@
-//! Every command's help has an example. `golden::examples` runs each in a shell, in a scene that this table sets for it,
-//! and compares what it prints with its golden file.
+//! Every command's help has an example. `golden::examples` runs each in a shell, in a scene that this table prepares,
+//! and compares the output with its golden file.
 
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World};
 
-/// Who types the example.
+/// The caller who types the example.
 #[derive(Debug, Clone, Copy)]
 pub enum Me {
     Human,
@@ -12,7 +12,7 @@ pub enum Me {
     Reviewer,
 }
 
-/// In which scene, and by whom, the examples that contain `start` are typed.
+/// The scene and the caller for the examples that start with `start`.
 pub struct Scene {
     pub start: &'static str,
     pub me: Me,
@@ -26,7 +26,7 @@ macro_rules! scenes {
     };
 }
 
-/// One line an example, or one for several that begin alike; the longest beginning that fits counts.
+/// One line per example, or one for several with the same beginning; the longest match counts.
 pub const SCENES: &[Scene] = scenes![
     ("liza abort", Me::Human, board),
     ("liza agent heartbeat", Me::Coder, board),
@@ -137,7 +137,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza worktree", Me::Human, archived),
 ];
 
-/// A repository, and who acts in it once there is a board.
+/// A repository, and the caller once there is a board.
 pub struct Stage {
     pub world: World,
     pub coder: Who,
@@ -174,14 +174,14 @@ fn add(stage: &Stage, id: &str, path: &str, finalize: &[&str]) {
     stage.world.human(&args).ok();
 }
 
-/// Something merged is wrong, and a test that shows it lies in the checkout.
+/// A merged file is wrong, and the checkout contains a test that shows it.
 fn wrong() -> Stage {
     let stage = board();
     stage.world.write("tests/test_empty.sh", "sh greet.sh ''\n");
     stage
 }
 
-/// One idea, one run of it that scored, and a task that could take the change.
+/// One idea with a scored run, and a task that could adopt the change.
 fn experimented() -> Stage {
     let stage = board();
     let world = &stage.world;
@@ -227,7 +227,7 @@ fn stream_planned() -> Stage {
     stage
 }
 
-/// A runner has sent a probe to its operator.
+/// A runner has dispatched a probe to its operator.
 fn dispatched() -> Stage {
     let stage = probed();
     let example = include_str!("fixtures/director/task-dispatch.json");
@@ -250,7 +250,7 @@ fn drafts() -> Stage {
     stage
 }
 
-/// Two agents cannot reach the same service, and the breaker has tripped for it.
+/// Two agents cannot reach the same service, which has tripped the breaker.
 fn tripped() -> Stage {
     let stage = working();
     for (who, service) in [(&stage.coder, "PyPI is down"), (&stage.reviewer, "cannot reach pypi.org")] {
@@ -261,7 +261,7 @@ fn tripped() -> Stage {
     stage
 }
 
-/// Work that is submitted, and a gate that judges it.
+/// Submitted work, and a gate that checks it.
 fn gated() -> Stage {
     let stage = ready();
     stage.world.write("liza.yaml", "gates:\n  - {name: test, command: sh tests/test_greet.sh || true}\n");
@@ -313,7 +313,7 @@ fn staffed() -> Stage {
     stage
 }
 
-/// An agent that its runner can end; the runner leaves after that.
+/// An agent that its runner can end; the runner ends after that.
 fn at_work() -> Stage {
     let stage = staffed();
     crate::team::play(&stage.world, "touch $OUT/up; sleep 20");
@@ -334,7 +334,7 @@ fn working() -> Stage {
     stage
 }
 
-/// A limit was raised in the file, and an agent's command found it.
+/// An agent's command found a limit raised in the file.
 fn edited() -> Stage {
     let stage = working();
     stage.world.edit_state("max_review_cycles: 5", "max_review_cycles: 7");
@@ -350,7 +350,7 @@ fn finished() -> Stage {
     stage
 }
 
-/// Judged by a gate that liza.yaml no longer names.
+/// Work that was checked by a gate that liza.yaml no longer names.
 fn linted() -> Stage {
     let stage = finished();
     stage.world.write("liza.yaml", "gates:\n  - {name: lint, command: 'true', on: [submit]}\n");
@@ -365,7 +365,7 @@ fn packed() -> Stage {
     stage
 }
 
-/// A bundle of one task that was given up, and another of the same paths to apply it to.
+/// A bundle of an abandoned task, and another task with the same paths to apply it to.
 fn bundled() -> Stage {
     let stage = packed();
     stage.world.human(&["task", "abandon", "t1", "--reason", "only its bundle is wanted"]).ok();
@@ -408,7 +408,7 @@ fn archived() -> Stage {
     stage
 }
 
-/// A branch that is checked out is not moved, so the user is elsewhere.
+/// Liza does not move a branch that is checked out, so the user has another one.
 fn merged_and_away() -> Stage {
     let stage = merged();
     stage.world.git(&["switch", "-q", "-c", "elsewhere"]);
@@ -438,7 +438,7 @@ fn noted() -> Stage {
     stage
 }
 
-/// A coder has asked a person something.
+/// A coder has asked a person a question.
 fn written() -> Stage {
     let stage = working();
     let args =
@@ -454,7 +454,7 @@ fn main_went_on() -> Stage {
     stage
 }
 
-/// The spec that an example names.
+/// The spec file that an example names.
 fn specified() -> Stage {
     let stage = board();
     stage.world.write("specs/parser.md", "# Parser\n");

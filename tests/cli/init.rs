@@ -1,4 +1,4 @@
-//! `liza init`: a board in any repository, and nothing of the user's touched.
+//! `liza init`: a board in any repository, without changing the user's files.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -6,19 +6,19 @@ use std::path::Path;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, World};
 
-/// What git thinks of the checkout: HEAD, branches but integration, status, and the index byte for byte.
+/// Git's view of the checkout: HEAD, branches except integration, status, and the bytes of the index.
 fn checkout(world: &World) -> (String, String, String, Vec<u8>) {
     let index = std::fs::read(world.path(".git/index")).unwrap_or_default();
     (
         world.git(&["rev-parse", "HEAD"]),
         world.git(&["for-each-ref", "refs/heads/main", "refs/tags"]),
-        // Looking must not refresh the index it looks at.
+        // Looking must not refresh the index.
         world.git(&["--no-optional-locks", "status", "--porcelain", "--untracked-files=all"]),
         index,
     )
 }
 
-/// A whole task, to see that the board works where it was made.
+/// A whole task, to see that the board works.
 #[track_caller]
 fn works(world: &World) {
     let coder = world.register("coder", "coder-1");
@@ -139,7 +139,7 @@ fn init_without_repository_says_what_to_do() {
     assert_eq!(ran.code(), "usage.no_repository");
     assert!(ran.json()["error"]["hint"].as_str().unwrap().contains("git init"));
     assert!(!outside.join(".liza").exists());
-    // Without a board, everything else says so too.
+    // Without a board, every other command says so too.
     let ran = world.json(&HUMAN, &["status"]).exits(2);
     assert_eq!(ran.code(), "usage.no_board");
     assert!(ran.json()["error"]["hint"].as_str().unwrap().contains("liza init"));
@@ -188,7 +188,7 @@ fn board_is_in_main_root_from_any_directory() {
     world.git(&["worktree", "add", "-q", "-b", "side", linked.to_str().unwrap()]);
     world.liza_in(&HUMAN, &linked, &["init", "g"]).ok();
     assert!(world.path(".liza/state.yaml").is_file() && !linked.join(".liza").exists());
-    // And it is found from everywhere.
+    // And it is found from every directory.
     let deep = world.path("a/b");
     std::fs::create_dir_all(&deep).unwrap();
     for dir in [&linked, &deep] {
@@ -245,7 +245,7 @@ fn submodules_are_supported() {
     world.human(&["init", "g"]).ok();
     works(&world);
     assert_eq!(world.git(&["status", "--porcelain"]), "?? liza.yaml");
-    // Inside the submodule is another repository, with a board of its own or a clear answer.
+    // Inside the submodule is another repository, with its own board or a clear error.
     let inside = world.path("vendor/library");
     let ran = world.liza_in(&HUMAN, &inside, &["--json", "init", "inner"]);
     if ran.exit == 0 {
@@ -301,7 +301,7 @@ fn init_keeps_existing_files() {
     let data = world.json(&HUMAN, &["init", "g"]).ok().data();
     assert_eq!(world.read("liza.yaml"), config);
     assert_eq!(world.read("specs/vision.md"), "# Our own vision\n");
-    // An existing branch is taken where it is, and that is said.
+    // An existing branch is used as it is, and the output says so.
     assert_eq!(world.git(&["rev-parse", "integration"]), world.git(&["rev-parse", "main~1"]));
     assert_eq!(data["integration_head"], world.git(&["rev-parse", "main~1"]));
     assert!(data["created"].to_string().contains("was there"), "{data}");
@@ -314,14 +314,14 @@ fn init_keeps_existing_files() {
 
 #[test]
 fn names_that_clash_in_git_are_reported() {
-    // A branch `integration/x` leaves no room for `integration`; nothing is forced.
+    // A branch `integration/x` prevents a branch `integration`; liza forces nothing.
     let world = World::bare_repo();
     world.git(&["branch", "integration/x"]);
     let ran = world.json(&HUMAN, &["init", "g"]);
     assert_eq!(ran.exit, 8, "{}", ran.stdout);
     assert!(!world.path(".liza/state.yaml").exists());
     world.human(&["init", "g", "--integration", "trunk"]).ok();
-    // The same for a branch called `task`: the claim fails and the task is as before.
+    // The same for a branch called `task`: the claim fails and the task is unchanged.
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["src/"]);
     world.git(&["branch", "task"]);

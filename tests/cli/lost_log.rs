@@ -1,4 +1,4 @@
-//! A log that is lost or broken while the board is whole: liza reports it, and refounds the log if a person wants it.
+//! A lost or damaged log while the board is intact: liza reports it, and a person may have the log refounded.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -29,7 +29,7 @@ fn finding(world: &World, args: &[&str], code: &str) -> Value {
         .clone()
 }
 
-/// The copies below `.git` would bring the log back.
+/// Without this, the copies below `.git` would restore the log.
 fn without_copies(world: &World) {
     let _ = std::fs::remove_dir_all(world.path(".git/liza"));
 }
@@ -39,7 +39,7 @@ fn write_log(world: &World, text: &str) {
     std::fs::write(world.path(".liza/log.yaml"), text).expect("written");
 }
 
-/// A log that is worse than before.
+/// A log that is damaged further.
 type Harm = fn(&World);
 
 fn gone(world: &World) {
@@ -103,7 +103,7 @@ fn doctor_refounds_a_lost_or_broken_log() {
         assert!(!words.contains("goes on working"), "{name}: {words}");
         let ran = world.human(&["doctor", "--fix", "--dry-run"]).exits(1);
         assert!(!ran.stdout.contains("story.log"), "{name}: said once: {}", ran.stdout);
-        // A refused command and a look leave everything as it is: no empty log is made, either.
+        // A refused command and a read change nothing: they create no empty log.
         assert!(world.state() == state && std::fs::read(world.path(".liza/log.yaml")).ok() == left, "{name}");
 
         let fixed = finding(&world, &["doctor", "--fix"], code);
@@ -132,7 +132,7 @@ fn doctor_refounds_a_lost_or_broken_log() {
         world.human(&["doctor"]).ok();
         world.sound();
 
-        // Everything goes on, and what happens since is proved again.
+        // Work continues, and later changes are provable again.
         world.human(&["note", "after"]).ok();
         world.liza(&coder, &["task", "release", "held"]).ok();
         world.merge_task(&coder, &reviewer, "more", "more.sh", "z\n");
@@ -200,7 +200,7 @@ fn killed_refounding_recovers_at_any_step() {
                 assert_eq!(world.state(), state, "{point}: the old board stands");
                 world.human(&["status"]).ok();
                 world.human(&["note", "x"]).exits(6);
-                // A backup still helps as it did before.
+                // Restoring a backup still works.
                 let now = std::fs::read(world.path(".liza/log.yaml")).ok();
                 write_log(&world, &whole);
                 world.human(&["verify"]).ok();
@@ -274,14 +274,14 @@ fn board_and_log_both_damaged_need_a_person() {
     assert_eq!(world.state(), good[..good.len() / 2], "left as it is");
     let ran = world.human(&["doctor", "--image", &newest.to_string()]).ok();
     assert!(ran.stdout.contains(&format!("\nrevision: {newest}\n")));
-    // An edit cannot be judged then, either; the board is not rolled back over it.
+    // An edit cannot be checked then, and liza does not overwrite it with an older board.
     let edited = good.replacen("max_review_cycles: 5", "max_review_cycles: 7", 1);
     std::fs::write(world.path(".liza/state.yaml"), &edited).expect("written");
     world.human(&["note", "x"]).exits(6);
     assert_eq!(world.state(), edited);
     let seen = finding(&world, &["doctor"], "board.broken");
     assert!(seen["remedy"].as_str().unwrap().contains("both damaged"), "{seen}");
-    // Either of the two put back is enough.
+    // Restoring one of the two is enough.
     write_log(&world, &log);
     world.human(&["note", "x"]).ok();
     assert!(world.state().contains("max_review_cycles: 7"));
@@ -306,7 +306,7 @@ fn failed_resume_keeps_the_switch() {
     world.human(&["resume"]).exits(6);
     assert!(world.path(".liza/PAUSE").is_file(), "still paused");
     write_log(&world, &log);
-    // A kill between the two steps adds the time twice and loses nothing.
+    // A kill between the two steps extends the leases twice and loses nothing.
     let output = world
         .liza_command(&HUMAN, &world.root, &["resume"])
         .env("LIZA_CRASH_AT", "resume.extended")
@@ -321,7 +321,7 @@ fn failed_resume_keeps_the_switch() {
     world.sound();
 }
 
-/// The board and the journal as builds before 0031 wrote them.
+/// Board and journal as written by builds before decision 0031.
 fn as_an_earlier_build_wrote_it(world: &World) {
     let hash = |text: &str| blake3::hash(text.as_bytes()).to_hex().to_string();
     let (mut log, mut prev) = (String::new(), String::new());

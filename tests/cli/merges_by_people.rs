@@ -1,4 +1,4 @@
-//! What only people do to branches, as commands. The rules are tested in src/flow/tests/merging_people.rs.
+//! Branch commands that only people use. The rules are tested in src/flow/tests/merging_people.rs.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Merging as a command, and `merge --all`. What lands is tested in src/flow/tests/merging.rs.
+//! Merging as a command, and `merge --all`. The merged content is tested in src/flow/tests/merging.rs.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ impl Team {
         self.world.git(&["rev-parse", "integration"])
     }
 
-    /// The merge ends in a conflict: exit 11, integration as it was, the new state in `data`.
+    /// The merge conflicts: exit 11, integration unchanged, the new status in `data`.
     #[track_caller]
     pub fn conflicts(&self, id: &str, outcome: &str) -> Value {
         let before = self.head();

@@ -1,4 +1,4 @@
-//! Boards that another program wrote: the older shell implementation, and a newer liza.
+//! Boards that another program wrote: the older shell implementation, or a newer liza.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -36,13 +36,13 @@ fn old_worktree(world: &World, id: &str, file: &str) -> String {
     world.write_and_commit(&world.path(&path), &[(file, "work\n"), (&test, "echo ok\n")])
 }
 
-/// The old board in the middle of a sprint, with the repository it speaks of.
+/// The old board during a sprint, with its repository.
 fn mid_sprint() -> World {
     let world = World::bare_repo();
     world.git(&["branch", "integration"]);
     let base = world.git(&["rev-parse", "integration"]);
     let first = old_worktree(&world, "task-1", "users.txt");
-    // Merged the old way, and its worktree removed.
+    // Merged by the old scripts, and its worktree removed.
     world.git(&["worktree", "remove", ".worktrees/task-1"]);
     world.git(&["worktree", "add", "-q", ".worktrees/merge", "integration"]);
     let merging = world.path(".worktrees/merge");
@@ -181,7 +181,7 @@ fn version_1_statuses_are_translated() {
     assert!(text.contains("2026-01-20 14:06 coder-1 claimed task-2"), "{text}");
 }
 
-/// Migrates, and returns what doctor said.
+/// Migrates, and returns doctor's findings.
 #[track_caller]
 fn migrated(world: &World) -> Value {
     let state = world.state();
@@ -271,11 +271,11 @@ fn sprint_continues_after_the_migration() {
     {
         assert!(state.contains(extra), "{extra}");
     }
-    // Checkpoints and events of before are history still.
+    // Old checkpoints and events stay in the history.
     let first = world.show("task-1");
     assert_eq!(first["history"][2]["checkpoint"]["intent"], "Add a retry decorator");
     assert!(first["history"][5]["detail"].as_str().expect("kept").contains("tests_ran"), "{first}");
-    // Approved or under review before: judged and merged now.
+    // Approved or under review before: reviewed and merged now.
     let reviewer = world.register("code_reviewer", "code-reviewer-1");
     world.tier0(&reviewer, &["merge", "task-7"], "tier0.unapproved_merge");
     for id in ["task-7", "task-5"] {
@@ -284,12 +284,12 @@ fn sprint_continues_after_the_migration() {
         world.approve(&reviewer, id, &commit);
         world.liza(&reviewer, &["merge", id]).ok();
     }
-    // Claimed before: the same agent, registered anew, goes on in its worktree with everything in it.
+    // Claimed before: the same agent registers again and goes on in its worktree with all its files.
     let coder = world.register("coder", "coder-2");
     let worktree = world.claim(&coder, "task-3");
     assert_eq!(worktree, world.path(".worktrees/task-3"));
     assert!(worktree.join("unsaved.txt").exists() && worktree.join("payments.txt").exists());
-    // Rejected before: another agent starts afresh, and the earlier work stays.
+    // Rejected before: another agent starts from the base, and the earlier work stays.
     let other = world.register("coder", "coder-9");
     let fresh = world.claim(&other, "task-2");
     assert_ne!(fresh, world.path(".worktrees/task-2"));
@@ -300,7 +300,7 @@ fn sprint_continues_after_the_migration() {
     world.sound();
 }
 
-/// Whatever the old board says about implementers and approvers, an implementer's approval lands nothing.
+/// Whatever the old board says about implementers and approvers, an implementer's own approval merges nothing.
 #[test]
 fn migration_drops_implementers_own_approval() {
     let world = World::bare_repo();
@@ -391,7 +391,7 @@ fn odd_version_1_board_loses_nothing() {
     assert_eq!(row("blocked"), "BLOCKED");
     assert_eq!(world.show("blocked")["blocked_questions"].as_array().expect("questions").len(), 3);
     assert_eq!(world.git(&["rev-parse", "trunk"]), world.git(&["rev-parse", "main"]));
-    // Whatever the old board said is on the new one, somewhere.
+    // The new board contains everything that the old one did.
     let state = world.state();
     for text in [
         "weary",
@@ -481,7 +481,7 @@ fn killed_migration_recovers_at_any_step() {
         }
         world.human(&["note", "after"]).ok();
         world.sound();
-        // The next `doctor --fix` takes the rights of other users to the old board's files away.
+        // The next `doctor --fix` removes other users' permissions on the old board's files.
         world.human(&["doctor", "--fix"]).ok();
         world.human(&["doctor"]).ok();
     }
@@ -500,7 +500,7 @@ fn lock_of_the_old_scripts_blocks_migration() {
     migrated(&world);
 }
 
-/// After a migration the old file is a stale copy: it is not migrated a second time over what was done since.
+/// After a migration the old file is a stale copy: it is not migrated again over newer changes.
 #[test]
 fn restored_old_copy_is_a_rollback() {
     let world = old(FRESH);
@@ -589,12 +589,12 @@ fn records_of_a_newer_liza_are_shown() {
     let log = world.read(".liza/log.yaml").replace("\"add_note\"", "\"sing_note\"");
     let state = world.state();
     write(&world.root, ".liza/log.yaml", &log.replace("sing_note", "add_chan"));
-    // The same length, so that the board still knows how far its log goes.
+    // The same length, so that the board still records the right length of its log.
     let ran = world.human(&["log"]).ok();
     assert!(ran.stderr.contains("newer liza"), "{}", ran.stderr);
     assert!(ran.stdout.contains("add_chan"), "{}", ran.stdout);
     assert_eq!(world.state(), state);
-    // A line that does not follow the one before is no newer record but a broken chain.
+    // A line that does not continue the chain is no newer record but damage.
     let broken = world.read(".liza/log.yaml").replacen("A greeting program", "A greeting pr0gram", 1);
     write(&world.root, ".liza/log.yaml", &broken);
     world.human(&["log"]).exits(6);
@@ -609,7 +609,7 @@ fn killed_migration_leaves_no_half_written_file() {
     migrated(&world);
     assert!(world.read("liza.yaml").contains("version: 1"));
     assert_eq!(world.git(&["status", "--porcelain"]), "?? liza.yaml");
-    // The same when a board begins.
+    // The same for a new board.
     let world = World::bare_repo();
     world.dies_at("init.file", &HUMAN, &["init", "A greeting program"]);
     assert!(!world.path("liza.yaml").exists());

@@ -1,4 +1,4 @@
-//! Edits of state.yaml that a command other than a person's finds: set aside, and settled by a person.
+//! Edits of state.yaml that an agent's command finds: set aside, and settled by a person.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn in_dir(world: &World, dir: &str) -> Vec<String> {
     names
 }
 
-/// The edits that wait, by name.
+/// The names of the waiting edits.
 fn pending(world: &World) -> Vec<String> {
     in_dir(world, ".liza/edits/pending")
 }
@@ -38,7 +38,7 @@ fn listed(world: &World) -> Value {
     world.json(&HUMAN, &["edits", "list"]).ok().data()
 }
 
-/// A command of an agent sets what is in the file aside, and is done. Gives the name under which it waits.
+/// An agent's command sets the edit aside. Returns the name of the waiting edit.
 #[track_caller]
 fn set_aside(scene: &Scene) -> String {
     let edited = scene.world.state();
@@ -75,7 +75,7 @@ fn agents_continue_and_person_applies_edits() {
     assert!(world.state().contains("max_review_cycles: 5\n"), "the last good board goes on");
     assert_eq!(listed(world)["pending"][0]["file"], edit.as_str());
     assert_eq!(listed(world)["pending"][0]["by"], "coder-1");
-    // Reading settles nothing; agents never do.
+    // Read commands settle nothing, and neither do agents.
     world.human(&["status"]).ok();
     world.liza(&scene.planner, &["note", "x"]).ok();
     assert_eq!(pending(world), [edit.as_str()]);
@@ -206,7 +206,7 @@ fn pending_edits_are_settled_in_order() {
     set_aside(&scene);
     world.edit_state("title: idle", "title: another title");
     set_aside(&scene);
-    // Made without knowing of the first.
+    // Made without knowledge of the first edit.
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 9");
     set_aside(&scene);
     assert_eq!(pending(world).len(), 3);
@@ -241,7 +241,7 @@ fn edit_of_older_board_applies_only_its_change() {
     for kept in ["said meanwhile", "added meanwhile", "typed in an old window"] {
         assert!(state.contains(kept), "{kept}");
     }
-    // The same found by a person's command at once.
+    // The same if a person's command finds it first.
     std::fs::write(world.path(".liza/state.yaml"), saved.replace("old window", "second window")).unwrap();
     says(&world.human(&["note", "y"]).ok(), &["adopted", "second window"]);
     assert!(world.state().contains("added meanwhile"));
@@ -326,7 +326,7 @@ fn number_of_pending_edits_is_limited() {
     }
     assert_eq!(pending(world).len(), 32);
     world.human(&["note", "x"]).ok();
-    // Also the first, of a revision whose image is gone by now.
+    // Also the first edit, although the image of its revision is gone.
     for typed in ["typed 0\n", "typed 30\n", "typed 39\n"] {
         assert!(world.state().contains(typed), "{typed}");
     }
@@ -383,7 +383,7 @@ fn edit_of_killed_command_is_settled_once() {
 fn half_saved_board_is_left_for_doctor() {
     let scene = scene();
     let world = &scene.world;
-    // An editor that has emptied the file and not yet written it again.
+    // An editor that has truncated the file and not yet written it.
     let good = world.state();
     let half: String = good.chars().take(good.len() / 2).collect();
     std::fs::write(world.path(".liza/state.yaml"), &half).unwrap();

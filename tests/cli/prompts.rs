@@ -34,7 +34,7 @@ impl World {
             .unwrap_or_else(|missing| panic!("missing: {missing:?}"))
     }
 
-    /// The assignment of the claim that stands on the board.
+    /// The assignment of the current claim.
     fn work(&self, id: &str) -> Assignment {
         let epoch = self.show(id)["epoch"].as_u64().expect("an epoch");
         Assignment::Task { task: TaskId::new(id).unwrap(), epoch }
@@ -78,7 +78,7 @@ fn lacks(text: &str, parts: &[&str]) {
     }
 }
 
-/// What stands outside of fences.
+/// The text outside of fences.
 fn outside(text: &str) -> String {
     let (mut open, mut out) = (None, String::new());
     for line in text.split('\n') {
@@ -252,7 +252,7 @@ fn coder_prompt_begins_with_the_handoff() {
     has(&brief, &["refs/liza/wip/t1/", "git restore --source REF"]);
     let first = brief.find("parser done").unwrap();
     assert!(first < brief.find("refs/liza/wip").unwrap() && first < brief.find("You are coder-2").unwrap());
-    // What was handed in since is the state of things; the old handoff is not.
+    // The later submission is the current state, not the old handoff.
     world.checkpoint(&other, "t1", &["a.sh", "tests/test_a.sh"]);
     let worktree = world.path(world.show("t1")["attempts"][1]["worktree"].as_str().unwrap());
     let commit = world.write_and_commit(&worktree, &[("a.sh", "whole\n"), ("tests/test_a.sh", "echo ok\n")]);
@@ -329,7 +329,7 @@ fn reviewer_prompt_has_what_a_verdict_needs() {
     lacks(&brief.text, &["DESCRIPTION of other", "--prior", "Issues of earlier rounds", "liza task submit"]);
     assert!(!outside(&brief.text).contains("echo new"));
     assert!(brief.sizes.iter().any(|(name, bytes)| name == "diff" && *bytes > 0), "{:?}", brief.sizes);
-    // Round two: what was said before, and a flag for each.
+    // Round two: the earlier findings, and a flag for each.
     let reject =
         ["review", "reject", "t1", "--commit", commit, "--reason", "no", "--issue", "minor:a.sh:1:a typo"];
     world.liza(&reviewer, &reject).ok();
@@ -499,7 +499,7 @@ fn incomplete_bootstrap_names_missing_parts() {
     let (world, _, _) = with_spec();
     world.write("specs/greeting.md", "# Greeting\n");
     add(&world, "t1", "specs/greeting.md", &["--in", "a.sh"]);
-    // The text is pinned with the task: only if it is gone in every place, something is missing.
+    // The text is stored with the task: it is missing only if every copy is gone.
     std::fs::remove_file(world.path("specs/greeting.md")).unwrap();
     assert!(world.try_brief("coder", "coder-1", &not_claimed("t1"), &[]).unwrap().is_ok());
     std::fs::remove_dir_all(world.path(".liza/spec_texts")).unwrap();
@@ -575,7 +575,7 @@ fn project_templates_replace_built_in_ones() {
     lacks(&own, &["liza task submit"]);
     world.write(".liza/templates/agent.md", "ANY ROLE {{ role }}\n");
     assert_eq!(text("auditor"), "ANY ROLE auditor\n");
-    // Named in liza.yaml: that one, and no other.
+    // liza.yaml names this template, so liza uses no other.
     let yaml = world.read("liza.yaml");
     let named = |path: &str| {
         let roles = format!("roles:\n  coder:\n    template: {path}\n");
@@ -672,7 +672,7 @@ fn instructions_in_board_text_stay_fenced() {
     lacks(&outside(&world.planner_prompt()), &["ORDER", "{{"]);
 }
 
-/// The names a template may use, as the message about an unknown one lists them, are those of the documentation.
+/// The placeholders that the error message lists are those of the documentation.
 #[test]
 fn every_template_placeholder_is_documented() {
     let (world, coder, _) = with_spec();

@@ -1,4 +1,4 @@
-//! The red team's turn between approval and merge.
+//! The red team checks a task between approval and merge (its turn).
 
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ fn high_risk_task_merges_after_red_team_turn() {
     let turn = &world.show("t1")["red_team"];
     assert_eq!((&turn["status"], &turn["by"]), (&json!("cleared"), &json!("red-1")));
     assert_eq!(waiting(world, "t1"), json!(["code_reviewer"]));
-    // It judges; it does not merge.
+    // The red team gives a verdict and does not merge.
     world.tier0(red, &["merge", "t1"], "tier0.role_boundary");
     world.liza(reviewer, &["merge", "t1"]).ok();
     world.sound();
@@ -98,14 +98,14 @@ fn implementer_and_approver_cannot_be_red_team() {
     let commit = scene.approved("t1", "high");
     world.tier0(coder, &["review", "claim", "t1"], "tier0.role_boundary");
     world.refused(reviewer, &["review", "claim", "t1"], 1, "refused.transition");
-    // With the role, what they did before still counts.
+    // Even with the role, an implementer or approver of the task is refused.
     let coder = world.register_roles(&["coder", "red_team"], "coder-1");
     let reviewer = world.register_roles(&["code_reviewer", "red_team"], "reviewer-1");
     for who in [&coder, &reviewer] {
         world.tier0(who, &["review", "claim", "t1"], "tier0.self_approval");
         assert_eq!(world.json(who, &["next", "--role", "red_team"]).ok().data(), Value::Null);
     }
-    // Held by one, it is not another's; a person may free it.
+    // While one agent holds the turn, another is refused; a person may release it.
     world.liza(red, &["review", "claim", "t1"]).ok();
     world.refused(&HUMAN, &["review", "claim", "t1"], 3, "stale.held");
     world.refused(&HUMAN, &reject("t1", &commit), 3, "stale.lease_lost");
@@ -188,7 +188,7 @@ fn run_without_red_team_names_missing_role() {
     let cause = &data["causes"][0];
     assert_eq!((&cause["kind"], &cause["task"]), (&json!("missing_role"), &json!("risky")), "{data}");
     assert!(cause["hint"].as_str().unwrap().contains("liza agent run --role red_team"), "{cause}");
-    // One agent of that role is enough.
+    // One agent of that role in the team is enough.
     play(&world, "liza review approve $LIZA_TASK --commit $(git rev-parse HEAD) --summary tried");
     agent_run(&world, &["--role", "red_team", "--once"]).ok();
     assert_eq!(world.show("risky")["red_team"]["status"], "cleared");

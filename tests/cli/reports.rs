@@ -1,4 +1,4 @@
-//! Tasks of kind report by hand: a probe is added, claimed, ended with its JSON, shown, and read by what depends on it.
+//! Tasks of kind report by hand: a probe is added, claimed, ended with its JSON, shown, and given to dependent tasks.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{HUMAN, Who, World};
 
-/// A report for this role, claimable.
+/// A claimable report for this role.
 pub fn add_report(world: &World, id: &str, role: &str, slice: &str, more: &[&str]) {
     let mut args =
         vec!["task", "add", "--id", id, "--title", "Measure the build", "--kind", "report", "--role", role];
@@ -36,7 +36,7 @@ pub fn result(world: &World, id: &str, schema: &str, status: &str, more: Value) 
     value
 }
 
-/// A task of kind report whose agent has handed in a complete result.
+/// A task of kind report whose agent has submitted a complete result.
 pub fn deliver(world: &World, id: &str, role: &str, slice: &str) {
     let agent = world.register(role, &format!("{role}-1"));
     add_report(world, id, role, slice, &[]);
@@ -67,7 +67,7 @@ fn probe_by_hand_ends_merged_and_is_shown() {
     add_report(&world, "probe", "operator", "probe", &["--timebox", "3"]);
     world.task_with("after", &["after.txt", "tests/test_after.sh"], &["--depends", "probe"]);
     let place = world.claim(&operator, "probe");
-    // Files that git does not know are listed, and nothing else may differ.
+    // Untracked files are listed, and no tracked file may differ.
     std::fs::write(place.join("notes.txt"), "12 s").expect("written");
     let value = result(
         &world,
@@ -90,7 +90,7 @@ fn probe_by_hand_ends_merged_and_is_shown() {
     let raw = world.human(&["result", "show", "probe", "--raw"]).ok().stdout;
     assert_eq!(raw.trim(), value.to_string());
     assert!(world.path(".liza/results/probe.1.json").exists());
-    // Its result is part of what the next agent is told.
+    // The next agent's prompt contains the result.
     let coder = world.register("coder", "coder-1");
     world.claim(&coder, "after");
     let prompt = world.coder_prompt("coder-1", "after");
@@ -130,7 +130,7 @@ fn bad_results_are_refused_with_their_field_and_kept() {
     let kept = std::fs::read_dir(world.path(".liza/runs/probe/1-1")).expect("a directory").count();
     assert_eq!(kept, 7);
     assert_eq!(world.status_of("probe"), "WORKING");
-    // An old attempt is over: its epoch says so.
+    // A result with the epoch of an old attempt is refused.
     world.human(&["task", "release", "probe", "--reason", "another one"]).ok();
     world.claim(&operator, "probe");
     let late = world.json_env(
@@ -139,7 +139,7 @@ fn bad_results_are_refused_with_their_field_and_kept() {
         &[("LIZA_CLAIM", "probe:1")],
     );
     assert!(late.exit != 0);
-    // Both partial: a second try, and then a question.
+    // Two partial results: a second try, and then a question.
     for status in ["IDLE", "BLOCKED"] {
         if world.status_of("probe") == "IDLE" {
             world.claim(&operator, "probe");
@@ -177,7 +177,7 @@ fn plan_result_waits_for_acceptance_by_another() {
     assert_eq!(ran.json()["error"]["details"]["field"], "dispatch_plan.slices[0].timebox_minutes");
     submit(&world, &supervisor, &place, "w-plan", &plan(&world, "w-plan")).ok();
     assert_eq!(world.status_of("w-plan"), "READY_FOR_REVIEW");
-    // No code reviewer is offered it.
+    // Code reviewers are not offered the report.
     assert_eq!(world.json(&reviewer, &["next", "--role", "code_reviewer"]).ok().data(), Value::Null);
     world.refused(&reviewer, &["review", "claim", "w-plan"], 1, "refused.kind_mismatch");
     world.tier0(&supervisor, &["result", "accept", "w-plan"], "tier0.self_approval");

@@ -1,4 +1,4 @@
-//! Reviews as commands. What verdicts do to a task is tested in src/flow/tests/review.rs.
+//! Reviews as commands. The effects of verdicts are tested in src/flow/tests/review.rs.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    /// Takes the review and rejects.
+    /// Claims the review and rejects.
     #[track_caller]
     fn reject(&self, commit: &str, reason: &str, more: &[&str]) -> Value {
         self.world.liza(&self.reviewer, &["review", "claim", "t1"]).ok();
@@ -27,7 +27,7 @@ impl Scene {
         self.world.json(&self.reviewer, &args).ok().data()
     }
 
-    /// The same coder takes it up again, changes the file and submits.
+    /// The same coder claims the task again, changes the file and submits.
     #[track_caller]
     fn again(&self, text: &str) -> String {
         let worktree = self.world.claim(&self.coder, "t1");
@@ -123,7 +123,7 @@ fn person_reviews_agents_work() {
     assert!(world.git(&["log", "-1", "--format=%B", "integration"]).contains("Reviewed-by: human"));
 }
 
-/// `--issue` and `--prior` are taken apart, and the coder reads them as instructions.
+/// `--issue` and `--prior` are parsed, and the coder gets them as instructions.
 #[test]
 fn a_rejection_becomes_the_coders_instructions() {
     let scene = scene();

@@ -72,7 +72,7 @@ fn task_add_keeps_every_flag_value() {
     ] {
         assert_eq!(task[key], wanted, "{key}");
     }
-    // Without --owns, the scope is what it owns.
+    // Without --owns, the task owns its scope.
     assert_eq!(world.show("t0")["owns"], json!(["old/"]));
     world.sound();
 }
@@ -132,7 +132,7 @@ fn special_characters_in_values_stay_literal() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");
-    // A leading dash, blanks, quotes and other letters in paths and titles, all the way to a merge.
+    // A leading dash, blanks, quotes and non-ASCII letters in paths and titles, up to the merge.
     world
         .human(&[
             "task",
@@ -225,7 +225,7 @@ fn task_list_applies_its_filters() {
     assert!(error["message"].as_str().unwrap().contains("READY_FOR_REVIEW"));
 }
 
-/// Every verb that takes an id refuses one that cannot be an id.
+/// Every verb with an id argument refuses an invalid id.
 #[test]
 fn hostile_id_is_a_usage_error_of_every_verb() {
     let world = World::new();

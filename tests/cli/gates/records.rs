@@ -62,7 +62,7 @@ fn gate_file_of_task_has_documented_keys() {
     world.sound();
 }
 
-/// Only the owner may read what is below `.liza`.
+/// Only the owner may read files below `.liza`.
 fn private(world: &World) {
     let mut looked_at = 0;
     let mut left = vec![world.path(".liza/gates"), world.path(".liza/locks")];
@@ -97,7 +97,7 @@ fn gate_output_is_shown_escaped() {
     world.human(&["gate", "run", "--tree", "main"]).exits(7);
     let shown = world.human(&["gate", "show", "--tree", "main", "--log", "rude"]).ok().stdout;
     assert!(shown.contains("red") && !shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");
-    // A tampered record that points elsewhere opens nothing.
+    // A tampered record that points to another path opens no file.
     let tree = world.git(&["rev-parse", "main^{tree}"]);
     let path = format!(".liza/gates/tree-{}.gate.json", &tree[..12]);
     for away in ["/etc/passwd", ".liza/../liza.yaml", "liza.yaml"] {

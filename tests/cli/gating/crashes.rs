@@ -1,4 +1,4 @@
-//! Kills between the steps, and a branch that moves while its gates run.
+//! Kills between the steps of a merge, and integration branches that move while gates run.
 
 use std::process::Stdio;
 
@@ -19,7 +19,7 @@ fn killed_merge_reuses_its_gate_results() {
         killed.env("LIZA_CRASH_AT", point);
         assert!(!killed.finish().expect("ran").status.success(), "{point}");
         let ran = world.liza(&team.reviewer, &["merge", "t1"]);
-        // Once the branch has moved, the next command only puts it on record.
+        // Once the branch has moved, the next command only records the merge.
         assert!(ran.exit == 0 || point == "merge.moved", "{point}: {}", ran.stderr);
         assert_eq!(status(&team, "t1"), "MERGED", "{point}");
         assert_eq!(asked(&team, "g").len(), 1, "{point}: what was said stays said");
@@ -27,7 +27,7 @@ fn killed_merge_reuses_its_gate_results() {
     }
 }
 
-/// An approved task, and a commit by hand on another branch that contains integration.
+/// An approved task, and a person's commit on another branch that contains integration.
 fn beside(file: &str) -> Team {
     let team = Team::new();
     let world = &team.world;
@@ -59,7 +59,7 @@ fn merge_restarts_after_advance_during_gates() {
     let ran = Ran::of(merge.wait_with_output().expect("ended")).ok();
     assert_eq!(ran.data()["outcome"], "merged");
     assert_eq!(world.git(&["rev-parse", "integration^1"]), world.git(&["rev-parse", "by-hand"]));
-    // The merge onto the old head, then the new head alone, then the merge onto it.
+    // Gates ran on the merge onto the old head, on the new head alone, and on the merge onto the new head.
     let trees = asked(&team, "g");
     assert_eq!(trees.len(), 3, "{trees:?}");
     assert_eq!(trees[1], world.git(&["rev-parse", "by-hand^{tree}"]));
@@ -67,7 +67,7 @@ fn merge_restarts_after_advance_during_gates() {
     world.sound();
 }
 
-/// If a process moves integration with git alone while a gate runs (even a test of that task), nothing is built on it.
+/// If a process moves integration with git while a gate runs (even a test of that task), liza does not build on it.
 #[test]
 fn integration_moved_during_gates_waits_for_person() {
     let team = beside("by-hand.txt");

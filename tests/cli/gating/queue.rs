@@ -1,4 +1,4 @@
-//! The queue of approved tasks: in order, one at a time, and only what is compatible lands.
+//! The queue of approved tasks: merged in order, one at a time, and only if compatible.
 
 use std::process::Stdio;
 
@@ -23,7 +23,7 @@ fn queue_merges_by_priority_then_approval_time() {
         let file = format!("{id}.sh");
         world.task_with(id, &[&file, &format!("tests/test_{id}.sh")], &["--priority", priority]);
     }
-    // Not approved in the order they were added.
+    // The tasks are not approved in the order they were added.
     for id in ["t4", "t3", "t2", "t1"] {
         let commit = world.submit_work(&team.one, id, &format!("{id}.sh"), "echo\n");
         world.approve(&team.reviewer, id, &commit);
@@ -61,7 +61,7 @@ fn two_mergers_merge_each_task_once() {
         merged += answer["data"]["merges"].as_array().map_or(0, Vec::len);
     }
     assert_eq!((merged, merged_order(&team).len()), (6, 6));
-    // Every head but the first is a new tree, gated once.
+    // Every head but the first is a new tree, whose gates ran once.
     let mut trees = asked(&team, "g");
     trees.sort();
     trees.dedup();
@@ -105,8 +105,8 @@ fn queue_continues_after_a_killed_merge() {
     }
 }
 
-/// Tasks from one base share a file; some want its first line their own way, and some break the tree only together with
-/// another. Thirty of them in the whole sweep, nine in the suite.
+/// Tasks from one base share a file; some conflict in its first line, and some break the tree only together with
+/// another. Thirty tasks in the full sweep, nine in the suite.
 #[test]
 fn merge_all_lands_or_returns_each_approved_task() {
     let numbers: Vec<usize> = sweep(vec![0, 1, 2, 6, 7, 10, 17, 18, 29], (0..30).collect());
@@ -125,7 +125,7 @@ fn merge_all_lands_or_returns_each_approved_task() {
         let id = format!("t{number:02}");
         let own = format!("tests/test_{id}.sh");
         let (file, text, end, priority) = match number {
-            // The first of each kind is the most urgent, so it is known who wins.
+            // The first of each kind is the most urgent, so the test knows which task wins.
             0 => ("shared.txt".to_owned(), change(0, "first"), "MERGED", "9"),
             1..=5 => ("shared.txt".to_owned(), change(0, &format!("also {id}")), "BLOCKED", "1"),
             6 => (format!("limit/{id}"), "x\n".to_owned(), "MERGED", "9"),
@@ -158,7 +158,7 @@ fn merge_all_lands_or_returns_each_approved_task() {
             _ => assert_eq!(task["gates"]["results"][0]["status"], "pass"),
         }
     }
-    // Green at every commit of its first-parent history, checked with git alone.
+    // The gate passes at every commit of the first-parent history, checked with git alone.
     let history = world.git(&["rev-list", "--first-parent", &format!("{base}..integration")]);
     let commits: Vec<&str> = history.lines().collect();
     let ended = |end: &str| right.iter().filter(|(_, wanted)| *wanted == end).count();

@@ -3,7 +3,7 @@
 use super::{Newcomer, agent};
 use crate::support::process::Bounded as _;
 
-/// The files of a person's project, apart from what `liza init` writes.
+/// The files of a person's project, without those that `liza init` writes.
 fn files_of(person: &Newcomer) -> String {
     person.world.git(&["status", "--porcelain", "--", ":!liza.yaml", ":!specs"])
 }

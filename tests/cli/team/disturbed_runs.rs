@@ -1,4 +1,4 @@
-//! Runs under disturbance: pipes held by other processes, ids used by hand, boards that break.
+//! Disturbed runs: pipes held by other processes, agent ids in use by hand, boards that become invalid.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::ChildStdout;
@@ -8,15 +8,15 @@ use serde_json::json;
 use super::*;
 use crate::support::process::Bounded as _;
 
-/// What a run of one coder and one reviewer is started with.
+/// The arguments of a run with one coder and one reviewer.
 const PAIR: [&str; 6] = ["--json", "run", "--team", "coder", "--team", "code_reviewer"];
 
-/// What a run says, as it says it.
+/// The output of a run while it runs.
 fn hear(child: &mut Running) -> Lines<BufReader<ChildStdout>> {
     BufReader::new(child.stdout.take().expect("a pipe")).lines()
 }
 
-/// Reads until it says this.
+/// Reads until this text appears.
 #[track_caller]
 fn until_said(lines: &mut Lines<BufReader<ChildStdout>>, text: &str) {
     let mut before = String::new();
@@ -30,7 +30,7 @@ fn until_said(lines: &mut Lines<BufReader<ChildStdout>>, text: &str) {
     panic!("it ended without `{text}`: {before}");
 }
 
-/// The rest of what it says.
+/// The rest of the output.
 fn to_the_end(child: &mut Running, lines: Lines<BufReader<ChildStdout>>) -> (Option<i32>, String) {
     let rest: Vec<String> = lines.map_while(Result::ok).collect();
     (child.wait().expect("it ends").code(), rest.join("\n"))
@@ -141,7 +141,7 @@ fn agent_run_by_hand_keeps_token_and_worktree() {
         (&world.row("t1")["status"], &world.row("t2")["status"]),
         (&json!("WORKING"), &json!("MERGED"))
     );
-    // The token is still good.
+    // The token is still valid.
     world.json(&me, &["task", "renew", "t1"]).ok();
     world.json(&me, &["task", "release", "t1"]).ok();
     let (exit, said) = to_the_end(&mut child, lines);
@@ -175,7 +175,7 @@ fn team_entries_keep_their_own_provider() {
     let ran = world.json(&HUMAN, &["run"]).ok();
     assert!(out(&world, "coder-1").starts_with("special"), "{}", ran.stdout);
     assert!(out(&world, "coder-2").starts_with("usual"), "{}", ran.stdout);
-    // Each of them is looked for before anything begins.
+    // Each is checked before anything starts.
     world.write(
         "liza.yaml",
         "version: 1\nproviders: { ghost: { command: [no-such-agent] }, there: { command: [sh] } }\nteam:\n  - { role: coder, provider: there }\n  - { role: coder, provider: ghost }\n",

@@ -1,4 +1,4 @@
-//! A worktree that lost its `.git` file lies in the person's checkout. What works there with git of its own finds no repository.
+//! A worktree without its `.git` file lies inside the person's checkout. An agent's git there finds no repository.
 
 use super::*;
 use crate::support::process::Bounded as _;
@@ -47,7 +47,7 @@ fn agents_git_never_reaches_the_checkout() {
     assert_eq!((world.git(&["rev-parse", "HEAD"]), world.git(&["status", "--porcelain"])), before);
 }
 
-/// Two worlds of `scripts/torture agents`, always the same: hostile agents drawn from a grammar, below a real run.
+/// Two fixed worlds of `scripts/torture agents`: hostile agents generated from a grammar, below a real run.
 #[test]
 fn hostile_agents_break_nothing() {
     let has = |program: &str, arg: &str| {

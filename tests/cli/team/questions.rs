@@ -1,11 +1,11 @@
-//! Agents that a person is asked about: the run says that it waits, and no question is the last thing that happens.
+//! Agents that the overseer asks a person about: the run says that it waits, and an unanswered question has a consequence.
 
 use serde_json::json;
 
 use super::overseer::{NO_LIMITS, STANDS_STILL, actions, done_about, overseen};
 use super::*;
 
-/// The same call over and over; after about a second an idle child stays beside it for good.
+/// The same call again and again; after about a second an idle child process stays.
 const HANGS: &str = r#"
 case "$LIZA_ROLE" in
   coder)

@@ -1,11 +1,11 @@
-//! Slices under a runner: the dispatch that is sent, the one JSON value that is taken, and the ladder for everything else.
+//! Slices below a runner: the dispatch, the one JSON value that answers it, and the retries for other answers.
 
 use serde_json::json;
 
 use super::*;
 use crate::reports::add_report;
 
-/// Takes scenario and slice from the dispatch, as an agent would, and prints a valid result.
+/// Reads scenario and slice from the dispatch, as an agent would, and prints a valid result.
 const ANSWER: &str = r#"
 n=$(($(cat $OUT/count 2>/dev/null || echo 0) + 1)); echo $n > $OUT/count
 cp "$LIZA_PROMPT_FILE" $OUT/message$n
@@ -75,7 +75,7 @@ fn invalid_results_end_blocked_with_both_outputs() {
 
 #[test]
 fn session_is_resumed_and_asked_for_raw_json() {
-    // Speaks as a provider with sessions does, and answers properly only when it is resumed.
+    // Acts as a provider with sessions, and answers correctly only when resumed.
     let world = operators(
         r#"
 case "$*" in
@@ -110,7 +110,7 @@ fn silent_worker_is_stopped_at_its_timebox() {
     assert_eq!((asked, world.status_of("probe").as_str()), (1, "IDLE"), "{}", first.stdout);
     let task = world.show("probe");
     assert_eq!(task["previous"]["cause"], "timebox");
-    // The planner hears of it.
+    // The planner is informed.
     let wakes = world.json(&HUMAN, &["inbox"]).ok().stdout;
     assert!(wakes.contains("retry_loop"), "{wakes}");
     run_operator(&world, &short).ok();
@@ -131,7 +131,7 @@ fn blocked_and_partial_answers_reach_the_board() {
     assert_eq!(world.show("probe")["previous"]["cause"], "partial");
 }
 
-/// The role is played by the script, and by one that answers well if that fails.
+/// The role's provider is the failing script; its fallback answers correctly.
 fn with_fallback(world: &World) {
     let (first, second) = (world.home().join("agent.sh"), world.home().join("other.sh"));
     let text = format!("OUT='{}'\n{ANSWER}\ngood\n", world.home().join("out").display());
