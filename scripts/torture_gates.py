@@ -247,7 +247,7 @@ def part_secrets(options):
             # Variables that would stop git or liza itself are no canaries.
             env = {name: value for name, value in values.items() if not name.startswith(("LIZA_", "GIT_"))}
             world.asked("gate", "run", "--tree", "main", env=env)
-            got = "\n".join(world.told("environment"))
+            got = "\n".join(world.lines_in("environment"))
             reached = [name for name in env if values[name] in got]
             if reached != passed:
                 raise Failed(f"the gate got {reached}")
@@ -260,7 +260,7 @@ def part_secrets(options):
                         raise Failed(f"{name} holds {found}")
             # The tokens of agents, too, by variable and through git's configuration variables.
             ran = world.asked("gate", "run", "--tree", "main", "--fresh", who="reviewer-1", env={"GIT_CONFIG_PARAMETERS": "'user.name=canary'"})
-            got = "\n".join(world.told("environment"))
+            got = "\n".join(world.lines_in("environment"))
             wrong = re.findall(r"^(?:GIT_\w+|LIZA_(?!GATE(?:_COMMIT)?=)\w+)", got, re.M)
             if wrong or world.tokens["reviewer-1"] in got or ran["data"]["gates"]["tell"]["status"] != "pass":
                 raise Failed(f"the gate got {wrong}: {ran}")
@@ -598,10 +598,10 @@ def part_gate_processes(options):
             world.gates({"name": "actor", "command": ["sh", f"{world.home}/rebel.sh"]})
             before = board_of(world)
             said = world.judged()["actor"]
-            heard = "\n".join(world.told("rebel")).count("refused.identity")
+            heard = "\n".join(world.lines_in("rebel")).count("refused.identity")
             figures["attempts"] += 9
             if said["status"] != "could_not_run" or heard != 9 or board_of(world) != before:
-                raise Failed(f"{said}, {heard} refusals of 9: {world.told('rebel')}")
+                raise Failed(f"{said}, {heard} refusals of 9: {world.lines_in('rebel')}")
             world.gone(2)
 
     def live(job):

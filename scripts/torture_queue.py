@@ -363,7 +363,7 @@ class KillWorld(GateWorld):
         self.gates(*[{"name": name, "command": f"echo asked >> '{self.out}/asked-{name}'; sleep 0.15", "on": ["submit", "merge"]} for name in ("one", "two")])
 
     def asks(self):
-        return [len(self.told(f"asked-{name}")) for name in ("one", "two")]
+        return [len(self.lines_in(f"asked-{name}")) for name in ("one", "two")]
 
     def known(self):
         """How many passes are kept for reuse."""
@@ -554,9 +554,9 @@ def part_bundles(options):
             raise Failed("saying it again does not end it")
         if world.git("rev-list", "--count", f"{world.base}..task/t2") != "1":
             raise Failed("it was applied twice")
-        told = [line for line in world.task("t2")["history"] if line["event"] == "bundle_applied"]
-        if len(told) != 1:
-            raise Failed(f"recorded {len(told)} times")
+        applied = [line for line in world.task("t2")["history"] if line["event"] == "bundle_applied"]
+        if len(applied) != 1:
+            raise Failed(f"recorded {len(applied)} times")
         world.must("task", "submit", "t2", who="coder-2")
         world.gone(10)
         world.sound_board()

@@ -116,7 +116,7 @@ class TeamWorld(World):
             time.sleep(0.02)
         return time.time() - began
 
-    def told(self, name):
+    def lines_in(self, name):
         try:
             with open(os.path.join(self.out, name)) as file:
                 return file.read().splitlines()
@@ -136,7 +136,7 @@ class TeamWorld(World):
     def sound_and_untouched(self):
         self.must("validate")
         self.must("verify")
-        if twice := self.told("twice"):
+        if twice := self.lines_in("twice"):
             raise Failed(f"two at once: {twice}")
         if self.checkout() != self.before:
             raise Failed("the user's checkout was touched")
@@ -407,7 +407,7 @@ def part_crashes(options):
                 world.play(first=f'[ $(wc -l < "$OUT/starts") -gt {crashes} ] || exit 9')
             runner = world.start("agent", "run", "--role", role, *(["--once"] if crashes < 3 else []))
             code = runner.end()
-            starts = [float(line.split()[-1]) for line in world.told("starts")]
+            starts = [float(line.split()[-1]) for line in world.lines_in("starts")]
             between = [b - a for a, b in zip(starts, starts[1:])]
             gaps.extend(between)
             wanted = (3, 1) if crashes == 3 else (crashes + 1, 0)

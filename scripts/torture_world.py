@@ -343,7 +343,7 @@ def status_is(task, *wanted):
     return lambda world: world.task(task)["status"] in wanted
 
 
-def told(text):
+def board_contains(text):
     return lambda world: text.encode() in world.state()
 
 
@@ -397,31 +397,31 @@ def delivered(world):
 
 OPS = [
     Op("init", "bare", ["init", "A goal"], lambda w: w.liza("status").returncode == 0),
-    Op("note", "idle", ["note", "something to say"], told("something to say"), atomic=True),
+    Op("note", "idle", ["note", "something to say"], board_contains("something to say"), atomic=True),
     # The same on a board of which few images are kept: it is written over the file of the one that goes.
-    Op("note-over", "idle", ["note", "something to say"], told("something to say"), atomic=True,
+    Op("note-over", "idle", ["note", "something to say"], board_contains("something to say"), atomic=True,
        env={"LIZA_TEST_FEW_IMAGES": "1"}),
     Op("anomaly", "claimed", ["anomaly", "spec_ambiguity", "--task", "t1", "--detail", "question=Is it so?"],
-       told("spec_ambiguity"), "coder-1", atomic=True),
+       board_contains("spec_ambiguity"), "coder-1", atomic=True),
     Op("discover", "claimed", ["discover", "something found", "--task", "t1", "--severity", "minor", "--urgency", "deferred"],
-       told("something found"), "coder-1", atomic=True),
+       board_contains("something found"), "coder-1", atomic=True),
     Op("spec-change", "claimed", ["spec-change", "--spec", "specs/vision.md", "names may be empty", "--affects", "t1"],
-       told("names may be empty"), atomic=True),
+       board_contains("names may be empty"), atomic=True),
     Op("inbox", "noted", ["inbox", "--done", "NOTE"],
        lambda w: w.words["NOTE"] not in [note["id"] for note in w.data("inbox")["human_notes"]], atomic=True),
-    Op("agent register", "idle", ["agent", "register", "--role", "coder", "--id", "coder-9"], told("coder-9")),
+    Op("agent register", "idle", ["agent", "register", "--role", "coder", "--id", "coder-9"], board_contains("coder-9")),
     Op("agent heartbeat", "claimed", ["agent", "heartbeat"], lambda w: True, "coder-1", atomic=True),
     Op("agent retire", "claimed", ["agent", "retire", "coder-1"], lambda w: "retired" in json.dumps(
         [one for one in w.data("agent", "list")["agents"] if one["id"] == "coder-1"]).lower()),
     Op("task add", "idle", ["task", "add", "--id", "t9", "--title", "x", "--spec", "specs/vision.md", "--done", "d",
-                            "--in", "t9/", "--finalize"], told("id: t9"), atomic=True),
+                            "--in", "t9/", "--finalize"], board_contains("id: t9"), atomic=True),
     Op("finalize", "idle", ["task", "finalize", "d1"], status_is("d1", "IDLE"), atomic=True),
-    Op("plan", "idle", ["plan", "PLAN"], told("id: p2"), atomic=True),
+    Op("plan", "idle", ["plan", "PLAN"], board_contains("id: p2"), atomic=True),
     Op("claim", "idle", ["task", "claim", "t1"], status_is("t1", "WORKING"), "coder-1"),
     Op("claim again", "released", ["task", "claim", "t1"], status_is("t1", "WORKING"), "coder-2"),
     Op("next", "idle", ["next", "--role", "coder"], status_is("t1", "WORKING"), "coder-1"),
     Op("renew", "claimed", ["task", "renew", "t1"], lambda w: True, "coder-1", atomic=True),
-    Op("checkpoint", "claimed", CHECKPOINT, told("pre_execution_checkpoint"), "coder-1", atomic=True),
+    Op("checkpoint", "claimed", CHECKPOINT, board_contains("pre_execution_checkpoint"), "coder-1", atomic=True),
     Op("block", "claimed", ["task", "block", "t1", "--reason", "unclear", "--question", "which?"],
        status_is("t1", "BLOCKED"), "coder-1"),
     Op("unblock", "blocked", ["task", "unblock", "t1", "--answer", "this one"], status_is("t1", "IDLE"), atomic=True),
@@ -484,7 +484,7 @@ def recoveries(world):
             done = migrated if kind == "migration" else healthy
             yield Op(f"doctor after {stage}", stage, ["doctor", "--fix"], done, again=True)
         else:
-            yield Op(f"note after {stage}", stage, ["note", "something to say"], told("something to say"), atomic=True)
+            yield Op(f"note after {stage}", stage, ["note", "something to say"], board_contains("something to say"), atomic=True)
             for op in OPS:
                 if op.name == kind and kind in ("archive", "gc", "prune"):
                     yield Op(f"{kind} after {stage}", stage, op.args, op.done)

@@ -8,7 +8,7 @@ use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, World};
 
 /// Git settings of a machine where every setting is wrong.
-fn spoil_git(world: &World) {
+fn misconfigure_git(world: &World) {
     let hooks = world.home().join("hooks");
     std::fs::create_dir(&hooks).expect("a folder");
     for hook in ["pre-commit", "commit-msg", "post-checkout", "reference-transaction"] {
@@ -46,7 +46,7 @@ fn temporary_files(world: &World) -> Vec<String> {
 fn demo_shows_every_check_and_cleans_up() {
     let world = World::bare_repo();
     let place = world.home().join("kept");
-    spoil_git(&world);
+    misconfigure_git(&world);
     let mut command =
         world.liza_command(&HUMAN, &world.root, &["--json", "-q", "demo", "--tasks", "11", "--keep"]);
     command.arg(&place).env("GIT_DIR", "/nowhere").env("LIZA_AGENT_ID", "coder-1");
@@ -109,7 +109,7 @@ fn demo_refuses_impossible_sizes() {
 fn director_demo_passes_its_checks() {
     let world = World::bare_repo();
     let place = world.home().join("kept");
-    spoil_git(&world);
+    misconfigure_git(&world);
     let mut command =
         world.liza_command(&HUMAN, &world.root, &["--json", "-q", "demo", "--director", "--keep"]);
     command.arg(&place).env("GIT_DIR", "/nowhere").env("LIZA_AGENT_ID", "coder-1");
@@ -130,7 +130,7 @@ fn director_demo_passes_its_checks() {
 #[test]
 fn experiment_demo_passes_its_checks() {
     let world = World::bare_repo();
-    spoil_git(&world);
+    misconfigure_git(&world);
     let place = world.home().join("kept");
     let mut command =
         world.liza_command(&HUMAN, &world.root, &["--json", "-q", "demo", "--experiment", "--keep"]);

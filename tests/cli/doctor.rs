@@ -130,7 +130,7 @@ fn plant(path: &Path, text: &str) {
     std::fs::write(path, text).expect("written");
 }
 
-fn aged(path: &Path, seconds: u64) {
+fn set_age(path: &Path, seconds: u64) {
     let file = if path.is_dir() {
         std::fs::File::open(path).expect("a directory")
     } else {
@@ -219,7 +219,7 @@ fn doctor_removes_only_dead_locks_of_liza() {
     ];
     for name in ours {
         plant(&git.join(name), "");
-        aged(&git.join(name), 3600);
+        set_age(&git.join(name), 3600);
     }
     let looked = found(&world, "lock.dead", &[]);
     assert_eq!(looked.len(), ours.len(), "{looked:#?}");
@@ -227,7 +227,7 @@ fn doctor_removes_only_dead_locks_of_liza() {
     assert!(ours.iter().all(|name| !git.join(name).exists()));
 
     // This process uses them, however old they are.
-    let all_ages = |seconds: u64| ours.iter().for_each(|name| aged(&git.join(name), seconds));
+    let all_ages = |seconds: u64| ours.iter().for_each(|name| set_age(&git.join(name), seconds));
     ours.iter().for_each(|name| plant(&git.join(name), ""));
     let open: Vec<std::fs::File> = ours
         .iter()
@@ -271,7 +271,7 @@ fn doctor_removes_only_dead_locks_of_liza() {
     // While a git process works in the repository the lock may be its own.
     let path = git.join("packed-refs.lock");
     plant(&path, "");
-    aged(&path, 3600);
+    set_age(&path, 3600);
     let mut command = world.command("git", &world.root);
     let mut alive = command
         .args(["cat-file", "--batch"])
@@ -289,7 +289,7 @@ fn doctor_removes_only_dead_locks_of_liza() {
     // Locks of the user are left alone.
     for name in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
         plant(&git.join(name), "");
-        aged(&git.join(name), 3600);
+        set_age(&git.join(name), 3600);
     }
     assert!(findings(&world, &["--fix"], &[]).is_empty());
     assert!(git.join("index.lock").exists());
@@ -456,10 +456,10 @@ fn temporary_files_of_dead_commands_are_removed() {
     assert!(findings(&world, &["--fix"], &[]).is_empty());
     for file in walkdir::WalkDir::new(&world.root).into_iter().flatten() {
         if file.file_name().to_string_lossy().ends_with(".tmp") {
-            aged(file.path(), 120);
+            set_age(file.path(), 120);
         }
     }
-    aged(&scratch, 120);
+    set_age(&scratch, 120);
     let looked = found(&world, "leftover.temporary", &[]);
     assert_eq!(looked.len(), 11, "{looked:#?}");
     found_and_fixed(&world, "leftover.temporary");
@@ -467,7 +467,7 @@ fn temporary_files_of_dead_commands_are_removed() {
     // Files of a running command, and of another program.
     for name in [".notes.tmp", "x.tmp", ".a.b.tmp"] {
         plant(&liza.join(name), "mine");
-        aged(&liza.join(name), 120);
+        set_age(&liza.join(name), 120);
         std::fs::set_permissions(liza.join(name), std::fs::Permissions::from_mode(0o600)).expect("set");
     }
     assert!(findings(&world, &["--fix"], &[]).is_empty());
@@ -482,7 +482,7 @@ fn leftovers_of_a_killed_commit_are_removed() {
         assert_ne!(ran.exit, 0, "{point}");
         for file in walkdir::WalkDir::new(world.path(".liza")).into_iter().flatten() {
             if file.file_name().to_string_lossy().ends_with(".tmp") {
-                aged(file.path(), 120);
+                set_age(file.path(), 120);
             }
         }
         if point.starts_with("commit.6") {

@@ -39,14 +39,14 @@ pub const SCENES: &[Scene] = scenes![
     ("liza anomaly", Me::Coder, working),
     ("liza breaker", Me::Human, tripped),
     ("liza bug", Me::Human, wrong),
-    ("liza bundle apply", Me::Coder, bundled),
+    ("liza bundle apply", Me::Coder, abandoned_bundle),
     ("liza bundle check", Me::Human, packed),
     ("liza bundle create", Me::Coder, finished),
     ("liza bundle review", Me::Reviewer, packed),
     ("liza checkpoint", Me::Human, board),
     ("liza completions", Me::Human, bare),
     ("liza config", Me::Human, board),
-    ("liza deliver", Me::Human, merged_and_away),
+    ("liza deliver", Me::Human, merged_on_other_branch),
     ("liza demo", Me::Human, bare),
     ("liza diff", Me::Human, ready),
     ("liza discover", Me::Coder, working),
@@ -56,24 +56,24 @@ pub const SCENES: &[Scene] = scenes![
     ("liza edits list", Me::Human, edited),
     ("liza edits refuse", Me::Human, edited),
     ("liza edits show", Me::Human, edited),
-    ("liza experiment", Me::Human, experimented),
-    ("liza experiment adopt", Me::Coder, experimented),
+    ("liza experiment", Me::Human, scored_experiment),
+    ("liza experiment adopt", Me::Coder, scored_experiment),
     ("liza gate accept", Me::Human, gated),
     ("liza gate bless", Me::Human, replaying),
-    ("liza gate retire", Me::Human, linted),
+    ("liza gate retire", Me::Human, removed_lint_gate),
     ("liza gate list", Me::Human, gated),
     ("liza gate run", Me::Human, gated),
     ("liza gate show", Me::Human, judged),
     ("liza gc", Me::Human, archived),
-    ("liza goal", Me::Human, specified),
+    ("liza goal", Me::Human, spec_file),
     ("liza graph", Me::Human, working),
     ("liza hooks install", Me::Human, board),
     ("liza hooks run", Me::Coder, board),
     ("liza hooks status", Me::Human, board),
     ("liza hooks uninstall", Me::Human, board),
-    ("liza inbox", Me::Human, noted),
+    ("liza inbox", Me::Human, open_notes),
     ("liza init", Me::Human, bare),
-    ("liza integration advance", Me::Human, main_went_on),
+    ("liza integration advance", Me::Human, main_with_new_commit),
     ("liza lock", Me::Human, working),
     ("liza log", Me::Human, working),
     ("liza man", Me::Human, bare),
@@ -88,12 +88,12 @@ pub const SCENES: &[Scene] = scenes![
     ("liza next", Me::Coder, idle),
     ("liza note", Me::Human, idle),
     ("liza overseer", Me::Human, working),
-    ("liza overseer halt", Me::Human, at_work),
+    ("liza overseer halt", Me::Human, agent_running),
     ("liza pause", Me::Human, board),
     ("liza plan", Me::Human, planned),
     ("liza redteam", Me::Human, bare),
     ("liza report", Me::Human, working),
-    ("liza result", Me::Human, probed),
+    ("liza result", Me::Human, delivered_probe),
     ("liza result accept", Me::Human, stream_planned),
     ("liza result reject", Me::Human, stream_planned),
     ("liza resume", Me::Human, paused),
@@ -108,7 +108,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza roles", Me::Human, board),
     ("liza run", Me::Human, staffed),
     ("liza ssot-id", Me::Human, bare),
-    ("liza stream collapse", Me::Human, streamed),
+    ("liza stream collapse", Me::Human, open_workstream),
     ("liza schema", Me::Human, bare),
     ("liza spec-change", Me::Human, idle),
     ("liza sprint", Me::Human, idle),
@@ -182,7 +182,7 @@ fn wrong() -> Stage {
 }
 
 /// One idea with a scored run, and a task that could adopt the change.
-fn experimented() -> Stage {
+fn scored_experiment() -> Stage {
     let stage = board();
     let world = &stage.world;
     let settings =
@@ -214,7 +214,7 @@ fn experimented() -> Stage {
 }
 
 /// A probe whose operator has delivered its result.
-fn probed() -> Stage {
+fn delivered_probe() -> Stage {
     let stage = board();
     crate::reports::deliver(&stage.world, "probe-1", "operator", "probe");
     stage
@@ -229,14 +229,14 @@ fn stream_planned() -> Stage {
 
 /// A runner has dispatched a probe to its operator.
 fn dispatched() -> Stage {
-    let stage = probed();
+    let stage = delivered_probe();
     let example = include_str!("fixtures/director/task-dispatch.json");
     stage.world.write(".liza/runs/probe-1/1-1/operator-1-1.dispatch.json", example);
     stage
 }
 
 /// A workstream whose supervisor has not planned it yet.
-fn streamed() -> Stage {
+fn open_workstream() -> Stage {
     let stage = board();
     let plan = "workstreams:\n- {id: cli, goal: The command line, ownership_paths: [src/cli/]}\n";
     stage.world.json_stdin(&HUMAN, &["plan", "-"], plan).ok();
@@ -314,7 +314,7 @@ fn staffed() -> Stage {
 }
 
 /// An agent that its runner can end; the runner ends after that.
-fn at_work() -> Stage {
+fn agent_running() -> Stage {
     let stage = staffed();
     crate::team::play(&stage.world, "touch $OUT/up; sleep 20");
     let runner = stage
@@ -351,7 +351,7 @@ fn finished() -> Stage {
 }
 
 /// Work that was checked by a gate that liza.yaml no longer names.
-fn linted() -> Stage {
+fn removed_lint_gate() -> Stage {
     let stage = finished();
     stage.world.write("liza.yaml", "gates:\n  - {name: lint, command: 'true', on: [submit]}\n");
     stage.world.liza(&stage.coder, &["task", "submit", "t1"]).ok();
@@ -366,7 +366,7 @@ fn packed() -> Stage {
 }
 
 /// A bundle of an abandoned task, and another task with the same paths to apply it to.
-fn bundled() -> Stage {
+fn abandoned_bundle() -> Stage {
     let stage = packed();
     stage.world.human(&["task", "abandon", "t1", "--reason", "only its bundle is wanted"]).ok();
     add(&stage, "t2", "greet.sh", &["--finalize"]);
@@ -409,7 +409,7 @@ fn archived() -> Stage {
 }
 
 /// Liza does not move a branch that is checked out, so the user has another one.
-fn merged_and_away() -> Stage {
+fn merged_on_other_branch() -> Stage {
     let stage = merged();
     stage.world.git(&["switch", "-q", "-c", "elsewhere"]);
     stage
@@ -429,7 +429,7 @@ fn paused() -> Stage {
     stage
 }
 
-fn noted() -> Stage {
+fn open_notes() -> Stage {
     let stage = idle();
     stage.world.human(&["note", "use argparse"]).ok();
     for question in ["question=one", "question=two"] {
@@ -447,7 +447,7 @@ fn written() -> Stage {
     stage
 }
 
-fn main_went_on() -> Stage {
+fn main_with_new_commit() -> Stage {
     let stage = board();
     stage.world.write("upstream.txt", "a fix\n");
     stage.world.commit_all("upstream fix");
@@ -455,7 +455,7 @@ fn main_went_on() -> Stage {
 }
 
 /// The spec file that an example names.
-fn specified() -> Stage {
+fn spec_file() -> Stage {
     let stage = board();
     stage.world.write("specs/parser.md", "# Parser\n");
     stage

@@ -55,7 +55,7 @@ impl Traps {
     }
 
     /// Which traps were triggered so far.
-    fn sprung(&self) -> BTreeSet<String> {
+    fn triggered(&self) -> BTreeSet<String> {
         let entries = std::fs::read_dir(self.world.home().join("canaries")).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     }
@@ -81,7 +81,7 @@ impl Traps {
 
 /// Each file pattern (`*.clean`, …) has its own trap; the history contains a signed commit, a submodule, and
 /// promised objects that are missing.
-fn trapped() -> Traps {
+fn repository_with_traps() -> Traps {
     let world = World::bare_repo();
     world.write(
         ".gitattributes",
@@ -207,14 +207,14 @@ const READS: [&[&str]; 30] = [
 
 #[test]
 fn reading_commands_run_no_program_of_the_repository() {
-    let traps = trapped();
+    let traps = repository_with_traps();
     let world = &traps.world;
     for args in READS {
         traps.touch();
         for who in [&HUMAN, &traps.coder, &traps.reviewer] {
             let ran = world.liza(who, args);
             assert!(ran.exit < 12, "{args:?}: exit {}: {}", ran.exit, ran.stderr);
-            assert_eq!(traps.sprung(), BTreeSet::new(), "{args:?}");
+            assert_eq!(traps.triggered(), BTreeSet::new(), "{args:?}");
         }
     }
     world.human(&["review", "show", "s1"]).ok();
@@ -283,7 +283,7 @@ fn plain_git(world: &World, args: &[&str], stdin: &str) -> String {
 
 #[test]
 fn changing_commands_run_only_filters() {
-    let traps = trapped();
+    let traps = repository_with_traps();
     let world = &traps.world;
     let commit = world.show("s1")["review_commit"].as_str().expect("a commit").to_owned();
     world.git(&["config", "--unset", "core.hooksPath"]);
@@ -294,6 +294,6 @@ fn changing_commands_run_only_filters() {
     // The repository's files need filters: checkouts run them, as git would.
     let filters = ["clean", "smudge", "process"];
     let others: Vec<String> =
-        traps.sprung().into_iter().filter(|trap| !filters.contains(&trap.as_str())).collect();
+        traps.triggered().into_iter().filter(|trap| !filters.contains(&trap.as_str())).collect();
     assert_eq!(others, Vec::<String>::new());
 }

@@ -42,31 +42,31 @@ fn write_log(world: &World, text: &str) {
 /// A log that is damaged further.
 type Harm = fn(&World);
 
-fn gone(world: &World) {
+fn remove_log(world: &World) {
     without_copies(world);
     std::fs::remove_file(world.path(".liza/log.yaml")).expect("removed");
 }
 
-fn emptied(world: &World) {
+fn empty_log(world: &World) {
     write_log(world, "");
 }
 
-fn shortened(world: &World) {
+fn shorten_log(world: &World) {
     let log = world.read(".liza/log.yaml");
     write_log(world, &log[..log.len() * 2 / 3]);
 }
 
-fn lengthened_in_the_middle(world: &World) {
+fn lengthen_record(world: &World) {
     let log = world.read(".liza/log.yaml");
     write_log(world, &log.replacen("A greeting program", "A greeting programme", 1));
 }
 
-fn changed_in_the_middle(world: &World) {
+fn change_record(world: &World) {
     let log = world.read(".liza/log.yaml");
     write_log(world, &log.replacen("A greeting program", "A greeting pr0gram", 1));
 }
 
-fn scribbled_on(world: &World) {
+fn append_comment(world: &World) {
     let log = world.read(".liza/log.yaml");
     write_log(world, &format!("{log}# remember the milk\n"));
 }
@@ -74,12 +74,12 @@ fn scribbled_on(world: &World) {
 #[test]
 fn doctor_refounds_a_lost_or_broken_log() {
     let cases: [(&str, Harm, &str, bool); 6] = [
-        ("gone", gone, "log.lost", true),
-        ("emptied", emptied, "log.lost", true),
-        ("shortened", shortened, "log.lost", true),
-        ("lengthened", lengthened_in_the_middle, "log.broken", true),
-        ("changed", changed_in_the_middle, "log.broken", false),
-        ("scribbled on", scribbled_on, "log.broken", true),
+        ("gone", remove_log, "log.lost", true),
+        ("emptied", empty_log, "log.lost", true),
+        ("shortened", shorten_log, "log.lost", true),
+        ("lengthened", lengthen_record, "log.broken", true),
+        ("changed", change_record, "log.broken", false),
+        ("scribbled on", append_comment, "log.broken", true),
     ];
     for (name, harm, code, stops) in cases {
         let (world, coder, reviewer) = board();
@@ -150,7 +150,7 @@ fn doctor_refounds_a_lost_or_broken_log() {
 fn boards_since_refounding_can_be_rebuilt() {
     let (world, _, _) = board();
     let before = world.revision();
-    shortened(&world);
+    shorten_log(&world);
     world.human(&["doctor", "--fix"]).ok();
     for number in 0..4 {
         world.human(&["note", &format!("note {number}")]).ok();
@@ -184,7 +184,7 @@ fn boards_since_refounding_can_be_rebuilt() {
 #[test]
 fn killed_refounding_recovers_at_any_step() {
     for point in ["refound.kept", "refound.image", "refound.log", "refound.state"] {
-        for harm in [gone as Harm, shortened, lengthened_in_the_middle] {
+        for harm in [remove_log as Harm, shorten_log, lengthen_record] {
             let (world, _, _) = board();
             let whole = world.read(".liza/log.yaml");
             let (state, revision) = (world.state(), world.revision());
@@ -206,7 +206,7 @@ fn killed_refounding_recovers_at_any_step() {
                 world.human(&["verify"]).ok();
                 match now {
                     Some(now) => std::fs::write(world.path(".liza/log.yaml"), now).expect("written"),
-                    None => gone(&world),
+                    None => remove_log(&world),
                 }
                 world.human(&["doctor", "--fix"]).ok();
             }
@@ -238,7 +238,7 @@ fn killed_merge_completes_after_refounding() {
             .finish()
             .expect("liza runs");
         assert_eq!(output.status.signal(), Some(9), "{point}: {output:?}");
-        gone(&world);
+        remove_log(&world);
         world.human(&["doctor", "--fix"]).ok();
         if world.status_of("next") != "MERGED" {
             world.liza(&reviewer, &["merge", "next"]).ok();
@@ -251,7 +251,7 @@ fn killed_merge_completes_after_refounding() {
 #[test]
 fn refounding_does_not_accept_moved_branch() {
     let (world, _, _) = board();
-    gone(&world);
+    remove_log(&world);
     let tree = world.git(&["rev-parse", "integration^{tree}"]);
     let foreign = world.git(&["commit-tree", "-p", "integration", "-m", "mine", tree.trim()]);
     world.git(&["update-ref", "refs/heads/integration", foreign.trim()]);
@@ -265,7 +265,7 @@ fn board_and_log_both_damaged_need_a_person() {
     let (world, _, _) = board();
     let (good, log, revision) = (world.state(), world.read(".liza/log.yaml"), world.revision());
     let newest = revision - 1;
-    shortened(&world);
+    shorten_log(&world);
     std::fs::write(world.path(".liza/state.yaml"), &good[..good.len() / 2]).expect("written");
     let seen = finding(&world, &["doctor", "--fix"], "board.broken");
     assert_eq!((&seen["fixable"], &seen["fixed"]), (&false.into(), &false.into()), "{seen}");
@@ -291,7 +291,7 @@ fn board_and_log_both_damaged_need_a_person() {
 #[test]
 fn only_a_person_refounds_the_log() {
     let (world, coder, _) = board();
-    gone(&world);
+    remove_log(&world);
     world.refused(&coder, &["doctor", "--fix"], 1, "refused.human_only");
     world.liza(&coder, &["task", "renew", "held"]).exits(6);
     assert!(!world.path(".liza/log.yaml").exists());
@@ -302,7 +302,7 @@ fn failed_resume_keeps_the_switch() {
     let (world, coder, _) = board();
     world.human(&["pause", "--reason", "a look"]).ok();
     let log = world.read(".liza/log.yaml");
-    gone(&world);
+    remove_log(&world);
     world.human(&["resume"]).exits(6);
     assert!(world.path(".liza/PAUSE").is_file(), "still paused");
     write_log(&world, &log);

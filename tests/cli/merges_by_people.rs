@@ -7,8 +7,8 @@ use crate::support::HUMAN;
 
 #[test]
 fn resolved_merge_lands_a_persons_branch() {
-    let team = Team::sharing("shared.sh", "one\n");
-    team.rivals("shared.sh", "first\n", "second\n");
+    let team = Team::with_shared_file("shared.sh", "one\n");
+    team.approve_conflicting_tasks("shared.sh", "first\n", "second\n");
     let world = &team.world;
     world.liza(&team.reviewer, &["merge", "t1"]).ok();
     team.conflicts("t2", "blocked");

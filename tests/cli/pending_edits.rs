@@ -60,7 +60,7 @@ fn wake(scene: &Scene) -> Value {
 }
 
 #[track_caller]
-fn says(ran: &Ran, words: &[&str]) {
+fn assert_prints(ran: &Ran, words: &[&str]) {
     for word in words {
         assert!(ran.stderr.contains(word), "{word} in {}", ran.stderr);
     }
@@ -80,7 +80,7 @@ fn agents_continue_and_person_applies_edits() {
     world.liza(&scene.planner, &["note", "x"]).ok();
     assert_eq!(pending(world), [edit.as_str()]);
     let ran = world.human(&["note", "go on"]).ok();
-    says(&ran, &["adopted", "config.max_review_cycles: 5 -> 50", &edit]);
+    assert_prints(&ran, &["adopted", "config.max_review_cycles: 5 -> 50", &edit]);
     assert!(world.state().contains("max_review_cycles: 50\n"));
     assert!(pending(world).is_empty());
     assert_eq!(listed(world)["pending"], json!([]));
@@ -114,7 +114,7 @@ fn forbidden_edit_is_refused_without_pause() {
     world.edit_state("tier0_violations: 0", "tier0_violations: 7");
     let edit = set_aside(&scene);
     let ran = world.human(&["note", "go on"]).ok();
-    says(&ran, &["not applied", "only liza changes circuit_breaker"]);
+    assert_prints(&ran, &["not applied", "only liza changes circuit_breaker"]);
     assert!(!world.path(".liza/PAUSE").exists(), "an edit that was set aside pauses no agent");
     assert!(world.state().contains("tier0_violations: 0\n"));
     assert!(in_dir(world, ".liza/edits").contains(&format!("refused-{edit}")));
@@ -185,7 +185,7 @@ fn notes_of_other_authors_are_not_typed() {
         world.edit_state(from, to);
         set_aside(&scene);
         assert!(wake(&scene).is_null() || wake(&scene)["trigger"] == "typed_note");
-        says(&world.human(&["note", "x"]).ok(), &["not applied", "only liza changes"]);
+        assert_prints(&world.human(&["note", "x"]).ok(), &["not applied", "only liza changes"]);
         assert!(!world.state().contains("forged"), "{}", world.state());
         assert!(world.state().contains("by: coder-1"));
         world.liza(&scene.planner, &["inbox", "--done", &last_note(world)]).ok();
@@ -211,7 +211,7 @@ fn pending_edits_are_settled_in_order() {
     set_aside(&scene);
     assert_eq!(pending(world).len(), 3);
     let ran = world.human(&["note", "x"]).ok();
-    says(
+    assert_prints(
         &ran,
         &[
             "max_review_cycles: 5 -> 6",
@@ -236,14 +236,14 @@ fn edit_of_older_board_applies_only_its_change() {
     assert_ne!(saved, old);
     std::fs::write(world.path(".liza/state.yaml"), &saved).unwrap();
     set_aside(&scene);
-    says(&world.human(&["note", "x"]).ok(), &["adopted", "typed in an old window"]);
+    assert_prints(&world.human(&["note", "x"]).ok(), &["adopted", "typed in an old window"]);
     let state = world.state();
     for kept in ["said meanwhile", "added meanwhile", "typed in an old window"] {
         assert!(state.contains(kept), "{kept}");
     }
     // The same if a person's command finds it first.
     std::fs::write(world.path(".liza/state.yaml"), saved.replace("old window", "second window")).unwrap();
-    says(&world.human(&["note", "y"]).ok(), &["adopted", "second window"]);
+    assert_prints(&world.human(&["note", "y"]).ok(), &["adopted", "second window"]);
     assert!(world.state().contains("added meanwhile"));
     world.sound();
 }
@@ -261,7 +261,7 @@ fn tampered_pending_edit_is_not_applied() {
     std::fs::write(world.path(".liza/edits/pending/1-planted.yaml"), &swapped).unwrap();
     let shown = world.human(&["edits", "show", &edit]).ok();
     assert!(shown.stdout.contains("changed after liza set it aside"), "{}", shown.stdout);
-    says(&world.human(&["note", "x"]).ok(), &["changed after liza set it aside"]);
+    assert_prints(&world.human(&["note", "x"]).ok(), &["changed after liza set it aside"]);
     assert!(world.state().contains("max_review_cycles: 5\n"));
     let doctor = world.json(&HUMAN, &["doctor", "--fix"]).data();
     let stray = doctor["findings"].as_array().unwrap().iter().find(|one| one["code"] == "edit.stray");
@@ -299,7 +299,7 @@ fn refused_command_reports_settled_edits() {
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
     set_aside(&scene);
     let ran = world.human(&["task", "finalize", "held"]).exits(1);
-    says(&ran, &["adopted", "config.max_review_cycles: 5 -> 6"]);
+    assert_prints(&ran, &["adopted", "config.max_review_cycles: 5 -> 6"]);
     // A refused reading command settles the edit, too.
     world.edit_state("max_review_cycles: 6", "max_review_cycles: 7");
     set_aside(&scene);

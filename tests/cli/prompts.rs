@@ -268,8 +268,8 @@ fn coder_prompt_begins_with_the_handoff() {
 
 #[test]
 fn failed_merge_is_in_coder_and_planner_prompts() {
-    let team = crate::merging::Team::sharing("lib.py", "import os\n\nprint(os.name)\n");
-    team.rivals(
+    let team = crate::merging::Team::with_shared_file("lib.py", "import os\n\nprint(os.name)\n");
+    team.approve_conflicting_tasks(
         "lib.py",
         "import os\nimport sys\n\nprint(os.name)\n",
         "import os\nimport re\n\nprint(os.name)\n",

@@ -103,8 +103,8 @@ fn repeated_block_and_reject_get_first_answer() {
 
 #[test]
 fn repeated_conflict_request_gets_first_answer() {
-    let team = crate::merging::Team::sharing("shared.sh", "one\n");
-    team.rivals("shared.sh", "first\n", "second\n");
+    let team = crate::merging::Team::with_shared_file("shared.sh", "one\n");
+    team.approve_conflicting_tasks("shared.sh", "first\n", "second\n");
     let world = &team.world;
     world.liza(&team.reviewer, &["merge", "t1"]).ok();
     let args = ["merge", "t2", "--request-id", "m"];

@@ -309,7 +309,7 @@ fn tool_options_and_prompt_reach_the_agent() {
 }
 
 /// A handoff between two roles with path limits: the coder's work under `src/`, then a test engineer's turn.
-fn handed_to_tests(world: &World, coder: &Who, files: &[(&str, &str)]) {
+fn hand_off_to_test_engineer(world: &World, coder: &Who, files: &[(&str, &str)]) {
     world.task("t1", &["src/", "tests/"]);
     let worktree = world.claim(coder, "t1");
     world.checkpoint(coder, "t1", &["src/a.sh", "tests/test_a.sh"]);
@@ -326,7 +326,7 @@ fn role_paths_apply_only_to_own_changes() {
     world.write("liza.yaml", "roles:\n  coder: {paths: [src/]}\n  test_engineer: {paths: [tests/]}\n");
     let (coder, tester) = (world.register("coder", "coder-1"), world.register("test_engineer", "tester-1"));
     let reviewer = world.register("code_reviewer", "rev-1");
-    handed_to_tests(&world, &coder, &[("src/a.sh", "echo a\n")]);
+    hand_off_to_test_engineer(&world, &coder, &[("src/a.sh", "echo a\n")]);
     let worktree = world.claim(&tester, "t1");
     world.checkpoint(&tester, "t1", &["src/a.sh", "tests/test_a.sh"]);
     write(&worktree, "tests/test_a.sh", "echo ok\n");
@@ -357,7 +357,7 @@ fn handoff_does_not_hide_out_of_bounds_changes() {
     world.write("liza.yaml", "roles:\n  coder: {paths: [src/]}\n");
     let (coder, tester) = (world.register("coder", "coder-1"), world.register("test_engineer", "tester-1"));
     // A release is never refused.
-    handed_to_tests(&world, &coder, &[("src/a.sh", "echo a\n"), ("tests/test_a.sh", "true\n")]);
+    hand_off_to_test_engineer(&world, &coder, &[("src/a.sh", "echo a\n"), ("tests/test_a.sh", "true\n")]);
     let worktree = world.claim(&tester, "t1");
     world.checkpoint(&tester, "t1", &["src/a.sh", "tests/test_a.sh", "tests/test_b.sh"]);
     world.write_and_commit(&worktree, &[("tests/test_b.sh", "echo ok\n")]);

@@ -106,7 +106,7 @@ impl Session {
     }
 
     /// One more random command; refusals are allowed.
-    fn something(&mut self, chance: &mut Chance) {
+    fn random_command(&mut self, chance: &mut Chance) {
         let task = chance.pick(&["t0", "t1", "t2", "t3"]);
         let coder = Self::agent(chance.pick(&["coder-1", "coder-2"]));
         let human = Credentials::Human;
@@ -176,7 +176,7 @@ fn any_board_is_rebuilt_from_any_image() {
     for _ in 0..crate::support::sweep(1, 4) {
         let mut session = Session::new();
         while session.revision() < 130 {
-            session.something(&mut chance);
+            session.random_command(&mut chance);
             session.note("one more");
         }
         let last = session.revision();
@@ -219,7 +219,7 @@ fn sample() -> Session {
     let mut session = Session::new();
     let mut chance = Chance::seeded(3);
     while session.board().tasks.len() < 3 || session.revision() < 20 {
-        session.something(&mut chance);
+        session.random_command(&mut chance);
     }
     session
 }
@@ -396,7 +396,7 @@ fn every_change_of_the_log_breaks_its_chain() {
     let mut session = sample();
     let mut chance = Chance::seeded(17);
     while session.revision() < 40 {
-        session.something(&mut chance);
+        session.random_command(&mut chance);
     }
     let whole = session.log();
     let head = session.board().journal.hash.clone();

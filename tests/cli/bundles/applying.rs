@@ -10,7 +10,7 @@ fn ready() -> (Scene, std::path::PathBuf, std::path::PathBuf) {
     let scene = Scene::new();
     let changed = TEXT.replace("two", "2");
     let bundle = scene.bundle("t1", &[("work/a.txt", &changed), ("work/new.txt", "new\n")]);
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     (scene, bundle, worktree)
 }
 
@@ -73,7 +73,7 @@ fn red_gate_stops_bundle_apply() {
         "gates:\n- name: strict\n  command: \"! grep -q forbidden work/a.txt\"\n",
     );
     let bundle = scene.bundle("t1", &[("work/a.txt", "forbidden\n")]);
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     let untouched = scene.everything(&worktree);
     let ran = scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).exits(7);
     assert_eq!(ran.code(), "gate.red");
@@ -90,7 +90,7 @@ fn apply_records_gates_on_task_file_and_report() {
     let gates = "gates:\n- {name: compile, command: \"true\"}\n- {name: test, command: \"grep -qx allowed work/a.txt\"}\n";
     let scene = Scene::with(&[("work/a.txt", TEXT.as_bytes())], gates);
     let bundle = scene.bundle("t1", &[("work/a.txt", "allowed\n")]);
-    scene.begun(&scene.other, "t2");
+    scene.claim_with_checkpoint(&scene.other, "t2");
     scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).ok();
     let head = scene.world.git(&["rev-parse", "task/t2"]);
     let task = scene.world.show("t2");
@@ -117,7 +117,7 @@ fn bundle_gates_run_on_the_tree_that_lands() {
         "gates:\n- name: content\n  command: \"grep -qx allowed work/a.txt\"\n- {name: lint, command: \"false\", optional: true}\n",
     );
     let bundle = scene.bundle("t1", &[("work/a.txt", "allowed\n")]);
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     let data =
         scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).ok().data();
     assert_eq!(data["gates"]["tree"], scene.tree("task/t2"), "{data}");
@@ -232,7 +232,7 @@ fn half_updated_worktree_is_completed() {
     let scene = Scene::new();
     let changed = TEXT.replace("two", "2");
     let files = [("work/a.txt", changed.as_str()), ("work/b.txt", "B\n"), ("work/new.txt", "new\n")];
-    let first = scene.begun(&scene.coder, "t1");
+    let first = scene.claim_with_checkpoint(&scene.coder, "t1");
     // One file changes only its mode.
     let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(first.join("README.md"), runs).expect("rights");
@@ -261,7 +261,7 @@ fn half_updated_worktree_is_completed() {
 #[test]
 fn bundle_with_only_documented_keys_is_applied() {
     let scene = Scene::new();
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     let bundle = scene.written(json!([
         { "file": "work/a.txt", "hunks": [
             { "start_line": 2, "old_text": "two", "new_text": "2\n2.5" },
@@ -338,7 +338,7 @@ fn fenced_agent_cannot_apply_a_bundle() {
 #[test]
 fn implementers_come_from_board_not_bundle() {
     let scene = Scene::new();
-    let first = scene.begun(&scene.coder, "t1");
+    let first = scene.claim_with_checkpoint(&scene.coder, "t1");
     scene.world.write_and_commit(&first, &[("work/a.txt", "other\n")]);
     scene.world.json(&scene.coder, &["task", "release", "t1", "--reason", "lunch"]).ok();
     let third = scene.world.register("coder", "coder-3");
@@ -356,7 +356,7 @@ fn implementers_come_from_board_not_bundle() {
     whole["implementers"] = json!(["reviewer-1"]);
     let path = scene.world.home().join("claimed.patchbundle.json");
     std::fs::write(&path, whole.to_string()).expect("a bundle");
-    scene.begun(&scene.other, "t2");
+    scene.claim_with_checkpoint(&scene.other, "t2");
     scene.world.human(&["bundle", "apply", text(&path), "--task", "t2"]).ok();
     let task = scene.world.json(&HUMAN, &["task", "show", "t2"]).ok().data();
     assert_eq!(task["implementers"], json!(["coder-2", "human", "coder-1", "coder-3"]));
@@ -367,7 +367,7 @@ fn implementers_come_from_board_not_bundle() {
 #[test]
 fn apply_keeps_files_below_replaced_directory() {
     let scene = Scene::with(&[("work/dir/a", b"a\n"), ("work/b.txt", b"b\n")], "");
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\n*.ignored\n");
     put(&worktree, "work/dir/deep/only.ignored", b"the only copy\n");
     let bundle = scene.written(json!([
@@ -388,7 +388,7 @@ fn apply_keeps_files_below_replaced_directory() {
 #[test]
 fn failed_file_update_restores_the_branch() {
     let scene = Scene::new();
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     let head = scene.world.git(&["rev-parse", "task/t2"]);
     put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\n*.ignored\n");
     put(&scene.world.root, ".git/info/attributes", b"*.bad filter=bad\n");
@@ -444,7 +444,7 @@ fn apply_refuses_checked_out_branch_and_index_lock() {
 #[test]
 fn conflict_blocks_task_only_if_holder_applies() {
     let scene = Scene::new();
-    scene.begun(&scene.other, "t2");
+    scene.claim_with_checkpoint(&scene.other, "t2");
     let bundle = scene.written(json!([
         { "file": "work/a.txt", "hunks": [{ "start_line": 2, "old_text": "two\n", "new_text": "2" }] },
         { "file": "work/b.txt", "hunks": [{ "start_line": 9, "old_text": "b", "new_text": "B" }] },

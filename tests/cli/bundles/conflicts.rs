@@ -43,7 +43,7 @@ fn bundle_conflicts_with_changed_base_file() {
     let scene = Scene::new();
     let changed = TEXT.replace("two", "2");
     let bundle = scene.bundle("t1", &[("work/a.txt", &changed)]);
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     // The hunk would still match, but the file has changed.
     scene.world.write_and_commit(&worktree, &[("work/a.txt", &TEXT.replace("five", "5"))]);
     let onto = ["bundle", "check", text(&bundle), "--task", "t2", "--onto", "task/t2"];

@@ -12,7 +12,7 @@ fn new_file(path: &str) -> Value {
 #[test]
 fn each_hostile_bundle_gets_its_own_refusal() {
     let scene = Scene::new();
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     let outside = scene.world.home().join("outside");
     put(&outside, "file", b"outside\n");
     std::os::unix::fs::symlink(&outside, worktree.join("work/link")).expect("a link");
@@ -92,7 +92,7 @@ fn each_hostile_bundle_gets_its_own_refusal() {
 /// As `bundle create` itself computes it.
 fn blake3_of(scene: &Scene, file: &str) -> String {
     let dir = scene.world.home().join("sum.patchbundle.json");
-    let worktree = scene.begun_in(&scene.coder, "sum", "elsewhere/");
+    let worktree = scene.claim_with_checkpoint_in(&scene.coder, "sum", "elsewhere/");
     std::fs::remove_file(worktree.join(file)).expect("a file");
     scene.world.write_and_commit(&worktree, &[]);
     scene.world.json(&scene.coder, &["bundle", "create", "sum", "--out", text(&dir)]).ok();

@@ -44,11 +44,11 @@ impl Scene {
     }
 
     /// A claimed task that may change everything below `work/`, after its checkpoint.
-    pub fn begun(&self, who: &Who, id: &str) -> PathBuf {
-        self.begun_in(who, id, "work/")
+    pub fn claim_with_checkpoint(&self, who: &Who, id: &str) -> PathBuf {
+        self.claim_with_checkpoint_in(who, id, "work/")
     }
 
-    pub fn begun_in(&self, who: &Who, id: &str, dir: &str) -> PathBuf {
+    pub fn claim_with_checkpoint_in(&self, who: &Who, id: &str, dir: &str) -> PathBuf {
         self.world.task_with(id, &[dir], &["--kind", "docs"]);
         let worktree = self.world.claim(who, id);
         self.world.checkpoint(who, id, &[dir]);
@@ -57,7 +57,7 @@ impl Scene {
 
     /// A bundle of a task that changes a file; the task is then abandoned, so that its paths are free.
     pub fn bundle(&self, id: &str, files: &[(&str, &str)]) -> PathBuf {
-        let worktree = self.begun(&self.coder, id);
+        let worktree = self.claim_with_checkpoint(&self.coder, id);
         self.world.write_and_commit(&worktree, files);
         let path = self.made(id);
         self.world.human(&["task", "abandon", id, "--reason", "only its bundle is wanted"]).ok();

@@ -10,7 +10,7 @@ use crate::support::HUMAN;
 
 /// A submitted task and its bundle.
 fn submitted(scene: &Scene) -> PathBuf {
-    let worktree = scene.begun(&scene.coder, "t1");
+    let worktree = scene.claim_with_checkpoint(&scene.coder, "t1");
     scene.world.write_and_commit(&worktree, &[("work/a.txt", "other\n")]);
     let bundle = scene.made("t1");
     scene.world.json(&scene.coder, &["task", "submit", "t1"]).ok();
@@ -127,7 +127,7 @@ fn unfit_or_unchecked_bundle_is_rejected() {
 #[test]
 fn red_gate_rejects_the_bundle() {
     let scene = Scene::with(&[("work/a.txt", b"a\n")], "gates:\n- name: strict\n  command: \"false\"\n");
-    let worktree = scene.begun(&scene.coder, "t1");
+    let worktree = scene.claim_with_checkpoint(&scene.coder, "t1");
     scene.world.write_and_commit(&worktree, &[("work/a.txt", "other\n")]);
     let bundle = scene.made("t1");
     let written: Value = serde_json::from_slice(&std::fs::read(&bundle).expect("a bundle")).expect("JSON");

@@ -30,7 +30,7 @@ fn create_then_apply_gives_the_identical_tree() {
         ],
         "",
     );
-    let worktree = scene.begun(&scene.coder, "t1");
+    let worktree = scene.claim_with_checkpoint(&scene.coder, "t1");
     put(&worktree, "work/text", TEXT.replace("two\n", "2\n\n").replace("five\n", "five").as_bytes());
     put(&worktree, "work/unended", b"a\nb\n");
     put(&worktree, "work/crlf", b"a\r\nB\nc\r\n");
@@ -67,7 +67,7 @@ fn create_then_apply_gives_the_identical_tree() {
     );
 
     scene.world.human(&["task", "abandon", "t1", "--reason", "only its bundle is wanted"]).ok();
-    let second = scene.begun(&scene.other, "t2");
+    let second = scene.claim_with_checkpoint(&scene.other, "t2");
     let before = scene.world.git(&["status", "--porcelain"]);
     let checked =
         scene.world.json(&scene.other, &["bundle", "check", text(&bundle), "--task", "t2"]).ok().data();
@@ -136,7 +136,7 @@ fn random_edits_come_back_as_the_identical_tree() {
     let scene = Scene::with(&borrowed, "");
     for round in 0..ROUNDS {
         let (one, two, dir) = (format!("a{round}"), format!("b{round}"), format!("w{round}/"));
-        let worktree = scene.begun_in(&scene.coder, &one, &dir);
+        let worktree = scene.claim_with_checkpoint_in(&scene.coder, &one, &dir);
         for name in NAMES {
             let path = worktree.join(&dir).join(name);
             match dice.below(6) {
@@ -155,7 +155,7 @@ fn random_edits_come_back_as_the_identical_tree() {
         scene.world.git_in(&worktree, &["commit", "-q", "-m", "random"]);
         let bundle = scene.made(&one);
         scene.world.human(&["task", "abandon", &one, "--reason", "only its bundle is wanted"]).ok();
-        let second = scene.begun_in(&scene.coder, &two, &dir);
+        let second = scene.claim_with_checkpoint_in(&scene.coder, &two, &dir);
         scene.world.json(&scene.coder, &["bundle", "apply", text(&bundle), "--task", &two]).ok();
         assert_eq!(
             scene.tree(&format!("task/{two}")),
@@ -171,7 +171,7 @@ fn random_edits_come_back_as_the_identical_tree() {
 #[test]
 fn create_names_changes_a_bundle_cannot_hold() {
     let scene = Scene::new();
-    let worktree = scene.begun(&scene.coder, "t1");
+    let worktree = scene.claim_with_checkpoint(&scene.coder, "t1");
     scene.world.refused(&scene.coder, &["bundle", "create", "t1"], 1, "refused.empty");
     std::os::unix::fs::symlink("a.txt", worktree.join("work/link")).expect("a link");
     scene.world.write_and_commit(&worktree, &[]);
@@ -191,7 +191,7 @@ fn create_names_changes_a_bundle_cannot_hold() {
 #[test]
 fn bundles_are_numbered_and_never_overwritten() {
     let scene = Scene::new();
-    let worktree = scene.begun(&scene.coder, "t1");
+    let worktree = scene.claim_with_checkpoint(&scene.coder, "t1");
     scene.world.write_and_commit(&worktree, &[("work/a.txt", "other\n")]);
     let (first, second) = (scene.made("t1"), scene.made("t1"));
     assert!(
@@ -237,7 +237,7 @@ fn bundles_are_numbered_and_never_overwritten() {
 #[test]
 fn killed_create_leaves_no_partial_bundle() {
     let scene = Scene::new();
-    let worktree = scene.begun(&scene.coder, "t1");
+    let worktree = scene.claim_with_checkpoint(&scene.coder, "t1");
     scene.world.write_and_commit(&worktree, &[("work/a.txt", "other\n")]);
     for (point, count) in [("bundle.making", 0), ("bundle.made", 1)] {
         scene

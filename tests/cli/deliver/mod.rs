@@ -21,7 +21,7 @@ pub fn scene() -> World {
     }
     world.commit_all("files");
     world.human(&["init", "A greeting program"]).ok();
-    ahead(&world);
+    advance_integration(&world);
     // Files of the person that do not conflict with the delivery.
     world.write("notes.txt", "changed\n");
     world.write("staged.txt", "staged\n");
@@ -31,7 +31,7 @@ pub fn scene() -> World {
 }
 
 /// Brings a change of every kind into integration.
-fn ahead(world: &World) {
+fn advance_integration(world: &World) {
     let up = world.home().join("up");
     world.git(&["worktree", "add", "-q", "-b", "up", up.to_str().unwrap(), "main"]);
     write(&up, "keep.txt", &"new\n".repeat(1000));

@@ -90,7 +90,7 @@ fn gate_descendants_cannot_change_the_board() {
 
 /// Kills the holder, so that the orphan becomes a child of liza, and stops liza until the orphan has tried to act. The
 /// file holds the answer.
-fn rebellion(world: &World) -> (String, std::path::PathBuf) {
+fn gate_that_kills_its_holder(world: &World) -> (String, std::path::PathBuf) {
     let seen = world.home().join("seen");
     let parent = |of: &str| format!("$(awk '/^PPid/{{print $2}}' /proc/{of}/status)");
     let act = |how: &str| format!("{how} '{LIZA}' note freed >>'{}' 2>&1", seen.display());
@@ -109,7 +109,7 @@ fn rebellion(world: &World) -> (String, std::path::PathBuf) {
 #[test]
 fn gate_that_kills_its_holder_is_still_refused() {
     let (world, _, _) = reviewed();
-    let (script, seen) = rebellion(&world);
+    let (script, seen) = gate_that_kills_its_holder(&world);
     configure(&world, json!([{ "name": "rebel", "command": script }]));
     let before = board_of(&world);
     assert_eq!(said(&world, "rebel")["status"], "could_not_run");

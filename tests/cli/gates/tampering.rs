@@ -16,7 +16,7 @@ use super::{
 const LIZA: &str = env!("CARGO_BIN_EXE_liza");
 
 /// A program that tries to act as a person, and leaves a daemon that tries it again when every process above it has ended.
-fn evil(world: &World) -> (std::path::PathBuf, std::path::PathBuf, String) {
+fn impersonating_program(world: &World) -> (std::path::PathBuf, std::path::PathBuf, String) {
     let (script, heard) = (world.home().join("evil.sh"), world.home().join("heard"));
     let word = marker(world, "evil-daemon");
     let text = format!(
@@ -32,7 +32,7 @@ fn evil(world: &World) -> (std::path::PathBuf, std::path::PathBuf, String) {
 #[test]
 fn filter_set_by_gate_is_reported_and_not_run() {
     let world = with_gates(json!([]));
-    let (script, heard, word) = evil(&world);
+    let (script, heard, word) = impersonating_program(&world);
     let sets = format!(
         "git config filter.x.clean '{0}'; git config filter.x.smudge '{0}'; \
          d=$(git rev-parse --git-common-dir); mkdir -p \"$d/info\"; echo '* filter=x' > \"$d/info/attributes\"; touch README.md",

@@ -126,10 +126,10 @@ fn concurrent_gate_runs_use_two_worktrees() {
     let lines: std::collections::BTreeSet<&str> = text.lines().collect();
     assert_eq!(lines.len(), 2, "{text}");
     assert_eq!(places(&world), ["1", "2"]);
-    listed_and_taken_back(&world);
+    check_listed_and_not_pruned(&world);
 }
 
-fn listed_and_taken_back(world: &World) {
+fn check_listed_and_not_pruned(world: &World) {
     let data = world.json(&HUMAN, &["worktree", "list"]).ok().data();
     let purposes: Vec<&Value> =
         data["worktrees"].as_array().unwrap().iter().map(|place| &place["purpose"]).collect();

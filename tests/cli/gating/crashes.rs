@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use super::{asked, gate_with, noting, status};
+use super::{asked, gate_with, status, tree_recording_gate};
 use crate::merging::Team;
 use crate::support::Ran;
 use crate::support::process::Bounded as _;
@@ -14,7 +14,7 @@ fn killed_merge_reuses_its_gate_results() {
         let team = Team::new();
         let world = &team.world;
         world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
-        gate_with(&team, &noting(&team, "g", "", "true"));
+        gate_with(&team, &tree_recording_gate(&team, "g", "", "true"));
         let mut killed = world.liza_command(&team.reviewer, &world.path("."), &["merge", "t1"]);
         killed.env("LIZA_CRASH_AT", point);
         assert!(!killed.finish().expect("ran").status.success(), "{point}");
@@ -50,7 +50,7 @@ fn merge_restarts_after_advance_during_gates() {
         begun.display(),
         go.display()
     );
-    gate_with(&team, &noting(&team, "g", "", &wait));
+    gate_with(&team, &tree_recording_gate(&team, "g", "", &wait));
     let mut merge = world.liza_command(&team.reviewer, &world.path("."), &["--json", "merge", "t1"]);
     let merge = merge.stdout(Stdio::piped()).stderr(Stdio::piped()).start().expect("started");
     until("the gate runs", || begun.exists());
@@ -77,7 +77,7 @@ fn integration_moved_during_gates_waits_for_person() {
         "test -e '{0}' || {{ touch '{0}'; git update-ref refs/heads/integration by-hand; }}",
         once.display()
     );
-    gate_with(&team, &noting(&team, "g", "", &step));
+    gate_with(&team, &tree_recording_gate(&team, "g", "", &step));
     let ran = world.json(&team.reviewer, &["merge", "t1"]).exits(6);
     assert_eq!(ran.code(), "board.integration_moved");
     let error = ran.json()["error"].clone();
@@ -99,7 +99,7 @@ fn red_head_during_gates_stops_the_merge() {
         "test -e '{0}' || {{ touch '{0}'; git update-ref refs/heads/integration by-hand; }}; test ! -e red.txt",
         once.display()
     );
-    gate_with(&team, &noting(&team, "g", "", &step));
+    gate_with(&team, &tree_recording_gate(&team, "g", "", &step));
     let ran = world.json(&team.reviewer, &["merge", "t1"]).exits(7);
     assert_eq!(ran.code(), "gate.integration_red");
     assert_eq!(status(&team, "t1"), "APPROVED");

@@ -23,7 +23,7 @@ pub fn gate_with(team: &Team, gates: &str) {
 }
 
 /// A gate that writes each tree it runs on to a file outside of all trees.
-pub fn noting(team: &Team, name: &str, more: &str, command: &str) -> String {
+pub fn tree_recording_gate(team: &Team, name: &str, more: &str, command: &str) -> String {
     let asked = team.world.home().join(format!("asked-{name}"));
     format!(
         "  - name: {name}\n    command: |\n      git rev-parse 'HEAD^{{tree}}' >> '{}'\n      {command}\n{more}",

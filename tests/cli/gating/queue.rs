@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use super::{asked, gate_with, noting, status, team};
+use super::{asked, gate_with, status, team, tree_recording_gate};
 use crate::merging::Team;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, sweep};
@@ -47,7 +47,7 @@ fn two_mergers_merge_each_task_once() {
         let id = format!("t{number}");
         world.approved(&team.one, &team.reviewer, &id, &format!("{id}.sh"), "echo\n");
     }
-    gate_with(&team, &noting(&team, "g", "", "true"));
+    gate_with(&team, &tree_recording_gate(&team, "g", "", "true"));
     let start = || {
         let mut command = world.liza_command(&team.reviewer, &world.path("."), &["--json", "merge", "--all"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).start().expect("started")
@@ -111,7 +111,7 @@ fn queue_continues_after_a_killed_merge() {
 fn merge_all_lands_or_returns_each_approved_task() {
     let numbers: Vec<usize> = sweep(vec![0, 1, 2, 6, 7, 10, 17, 18, 29], (0..30).collect());
     let lines: Vec<String> = (0..60).map(|n| format!("line {n}")).collect();
-    let team = Team::sharing("shared.txt", &(lines.join("\n") + "\n"));
+    let team = Team::with_shared_file("shared.txt", &(lines.join("\n") + "\n"));
     let world = &team.world;
     let check = "test $(ls limit 2>/dev/null | wc -l) -le 1 && test $(wc -l < shared.txt) -eq 60";
     gate_with(&team, &format!("  - name: check\n    command: '{check}'\n"));

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use super::{asked, ends, gate_with, integration, noting, status, team};
+use super::{asked, ends, gate_with, integration, status, team, tree_recording_gate};
 use crate::merging::Team;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran};
@@ -81,7 +81,7 @@ fn approval_needs_every_required_gate() {
 #[test]
 fn cheap_checks_run_before_gates() {
     let team = Team::new();
-    gate_with(&team, &noting(&team, "g", "", "true"));
+    gate_with(&team, &tree_recording_gate(&team, "g", "", "true"));
     let world = &team.world;
     let commit = world.submitted(&team.one, "t1", "a.sh", "echo a\n");
     // No reviewer has claimed the review.
@@ -139,7 +139,7 @@ fn gate_that_cannot_run_sends_no_task_back() {
 #[test]
 fn gates_of_a_known_tree_are_not_rerun() {
     let team = Team::new();
-    gate_with(&team, &noting(&team, "g", "    on: [submit, merge]\n", "true"));
+    gate_with(&team, &tree_recording_gate(&team, "g", "    on: [submit, merge]\n", "true"));
     let world = &team.world;
     // Submit, approval and merge check the same tree: integration has not moved.
     world.merge_task(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
@@ -149,7 +149,7 @@ fn gates_of_a_known_tree_are_not_rerun() {
     assert_eq!((&gates["moment"], &gates["results"][0]["reused"]), (&json!("merge"), &json!(true)));
     // A changed command is run again.
     let commit = world.git(&["rev-parse", "integration"]);
-    gate_with(&team, &noting(&team, "g", "", "true # again"));
+    gate_with(&team, &tree_recording_gate(&team, "g", "", "true # again"));
     world.liza(&HUMAN, &["gate", "run", "--tree", &commit]).ok();
     assert_eq!(asked(&team, "g").len(), 2);
 }

@@ -137,7 +137,7 @@ tasks:
     depends_on: [hen]
 ";
 
-fn go(form: Form) -> Tour {
+fn play_tour(form: Form) -> Tour {
     let world = World::bare_repo();
     world.write("tone.txt", "first\nplain\nlast\n");
     world.commit_all("a tone");
@@ -375,8 +375,8 @@ fn texts(tour: &Tour) -> Vec<(&'static str, Vec<String>)> {
 #[test]
 fn every_step_of_the_tour_is_as_recorded() {
     let (text, json) = std::thread::scope(|scope| {
-        let json = scope.spawn(|| texts(&go(Form::Json)));
-        (texts(&go(Form::Text)), json.join().expect("the tour with --json"))
+        let json = scope.spawn(|| texts(&play_tour(Form::Json)));
+        (texts(&play_tour(Form::Text)), json.join().expect("the tour with --json"))
     });
     let files: Files = text
         .iter()

@@ -12,13 +12,13 @@ use crate::support::process::Bounded as _;
 const PAIR: [&str; 6] = ["--json", "run", "--team", "coder", "--team", "code_reviewer"];
 
 /// The output of a run while it runs.
-fn hear(child: &mut Running) -> Lines<BufReader<ChildStdout>> {
+fn output_lines(child: &mut Running) -> Lines<BufReader<ChildStdout>> {
     BufReader::new(child.stdout.take().expect("a pipe")).lines()
 }
 
 /// Reads until this text appears.
 #[track_caller]
-fn until_said(lines: &mut Lines<BufReader<ChildStdout>>, text: &str) {
+fn read_until(lines: &mut Lines<BufReader<ChildStdout>>, text: &str) {
     let mut before = String::new();
     for line in lines.map_while(Result::ok) {
         if line.contains(text) {
@@ -97,10 +97,10 @@ fn unwritable_checkpoint_summary_stops_no_run() {
     let _ = std::fs::remove_dir_all(&reports);
     std::fs::write(&reports, "in the way").unwrap();
     let mut child = start(&world, &PAIR);
-    let mut lines = hear(&mut child);
+    let mut lines = output_lines(&mut child);
     until("an agent works", || world.home().join("out/up").exists());
     std::fs::write(world.path(".liza/CHECKPOINT"), "").unwrap();
-    until_said(&mut lines, "no summary could be written");
+    read_until(&mut lines, "no summary could be written");
     std::fs::remove_file(world.path(".liza/CHECKPOINT")).unwrap();
     std::fs::write(world.home().join("out/go"), "").unwrap();
     let (exit, said) = to_the_end(&mut child, lines);
@@ -135,8 +135,8 @@ fn agent_run_by_hand_keeps_token_and_worktree() {
     add(&world, "t2");
     world.json(&me, &["task", "claim", "t1"]).ok();
     let mut child = start(&world, &PAIR);
-    let mut lines = hear(&mut child);
-    until_said(&mut lines, "\"waiting\"");
+    let mut lines = output_lines(&mut child);
+    read_until(&mut lines, "\"waiting\"");
     assert_eq!(
         (&world.row("t1")["status"], &world.row("t2")["status"]),
         (&json!("WORKING"), &json!("MERGED"))
@@ -205,8 +205,8 @@ fn board_that_stays_broken_ends_the_run() {
     add(&world, "t1");
     world.json(&me, &["task", "claim", "t1"]).ok();
     let mut child = start_quickly(&world, &PAIR);
-    let mut lines = hear(&mut child);
-    until_said(&mut lines, "\"waiting\"");
+    let mut lines = output_lines(&mut child);
+    read_until(&mut lines, "\"waiting\"");
     let good = world.state();
     std::fs::write(world.path(".liza/state.yaml"), "no: board\n").unwrap();
     let (exit, text) = to_the_end(&mut child, lines);

@@ -27,7 +27,7 @@ pub fn overseen(script: &str, overseer: &str, more: &str) -> World {
 pub const NO_LIMITS: &str = "roles: { coder: { limits: { turns: 0, tokens: 0, wall_seconds: 0 } } }\n";
 
 /// The overseer's interventions for an agent, the oldest first.
-pub fn done_about(world: &World, agent: &str) -> Vec<Value> {
+pub fn interventions_for(world: &World, agent: &str) -> Vec<Value> {
     // The agent may not be registered yet.
     let data = world.json(&HUMAN, &["overseer", "--explain", agent]).data();
     data["interventions"].as_array().cloned().unwrap_or_default()
@@ -71,7 +71,7 @@ fn looping_coder_is_nudged_then_halted() {
     watch.wait().expect("it ends");
     assert_eq!(world.row("t2")["status"], "MERGED", "a looping agent stops no other agent: {}", ran.stdout);
     let looper = out(&world, "looper").trim().to_owned();
-    let done = done_about(&world, &looper);
+    let done = interventions_for(&world, &looper);
     assert_eq!(actions(&done), [("nudge", "infinite_loop"), ("halt", "infinite_loop")], "{done:?}");
     let evidence = done[1]["evidence"].to_string();
     assert!(evidence.contains("times in a row with the same arguments"), "{evidence}");
@@ -129,8 +129,8 @@ fn stagnation_is_nudged_then_asks_a_person() {
     world.write("liza.yaml", &text);
     add(&world, "t1");
     let child = start(&world, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]);
-    until("it is flagged", || !done_about(&world, "coder-1").is_empty());
-    assert_eq!(actions(&done_about(&world, "coder-1"))[0], ("nudge", "stagnation"));
+    until("it is flagged", || !interventions_for(&world, "coder-1").is_empty());
+    assert_eq!(actions(&interventions_for(&world, "coder-1"))[0], ("nudge", "stagnation"));
     until("a person is asked", || world.path(".liza/ESCALATION").exists());
     assert_eq!(world.row("t1")["status"], "WORKING", "no agent is halted where liza.yaml forbids it");
     until("a person is notified", || out(&world, "notified").contains("stagnation"));
@@ -144,7 +144,7 @@ fn stagnation_is_nudged_then_asks_a_person() {
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.exit, 0, "{}", ran.stdout);
     assert_eq!(world.row("t1")["status"], "MERGED");
-    let done = done_about(&world, "coder-1");
+    let done = interventions_for(&world, "coder-1");
     assert_eq!(actions(&done), [("nudge", "stagnation"), ("escalate", "stagnation")], "once each");
     let all = events(&ran);
     let said = |kind: &str, part: &str| {
@@ -181,7 +181,7 @@ esac
     world.liza(&HUMAN, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]).ok();
     assert!(world.home().join("out/was-slow").exists());
     assert_eq!(world.row("t1")["status"], "MERGED");
-    assert!(done_about(&world, "coder-1").is_empty(), "{:?}", done_about(&world, "coder-1"));
+    assert!(interventions_for(&world, "coder-1").is_empty(), "{:?}", interventions_for(&world, "coder-1"));
 }
 
 #[test]
@@ -211,7 +211,7 @@ esac
     let handed_off = named(&all_events, "handed_off");
     assert_eq!(handed_off.len(), 1, "{}", ran.stdout);
     assert!(handed_off[0]["text"].as_str().is_some_and(|text| text.contains("tokens")), "{handed_off:?}");
-    let done = done_about(&world, "coder-1");
+    let done = interventions_for(&world, "coder-1");
     assert!(actions(&done).iter().all(|(_, behaviour)| *behaviour == "token_exhaustion"), "{done:?}");
     assert!(world.show("t1")["failed_by"].as_array().is_none_or(Vec::is_empty), "that is no failure");
     assert_eq!(world.git(&["show", "refs/liza/wip/t1/1:t1.txt"]), "half");
@@ -237,7 +237,7 @@ esac
     let touch = |name: &str| std::fs::write(world.home().join("out").join(name), "").unwrap();
     touch("loop");
     until("it has looped", || world.home().join("out/looped").exists());
-    assert!(done_about(&world, "coder-1").is_empty(), "{:?}", done_about(&world, "coder-1"));
+    assert!(interventions_for(&world, "coder-1").is_empty(), "{:?}", interventions_for(&world, "coder-1"));
     touch("go");
     world.human(&["resume"]).ok();
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
@@ -248,7 +248,7 @@ esac
     add(&world, "t2");
     let _ = std::fs::remove_dir_all(world.path(".liza/overseer"));
     world.liza(&HUMAN, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]).ok();
-    assert!(done_about(&world, "coder-1").is_empty());
+    assert!(interventions_for(&world, "coder-1").is_empty());
     assert!(!world.path(".liza/overseer").exists(), "nothing is even written down");
 }
 
@@ -266,7 +266,7 @@ fn next_watcher_reports_killed_watchers_decision() {
     let status = watch.start().expect("liza starts").wait().expect("it ends");
     assert!(!status.success(), "it was killed");
     assert!(!world.path(".liza/ESCALATION").exists());
-    let done = done_about(&world, "coder-1");
+    let done = interventions_for(&world, "coder-1");
     assert_eq!(
         actions(&done),
         [("nudge", "stagnation"), ("escalate", "stagnation")],
@@ -277,7 +277,7 @@ fn next_watcher_reports_killed_watchers_decision() {
     world.human(&["resume"]).ok();
     world.human(&["watch", "--once"]).ok();
     assert!(!world.path(".liza/ESCALATION").exists(), "and the person is not asked twice");
-    let done = done_about(&world, "coder-1");
+    let done = interventions_for(&world, "coder-1");
     assert_eq!(
         actions(&done)[2..],
         [("nudge", "stagnation")],
@@ -441,7 +441,7 @@ esac
         number += 1;
         forge(&world, number);
         world.human(&["watch", "--once"]).ok();
-        actions(&done_about(&world, "coder-1")).last() == Some(&("halt", "infinite_loop"))
+        actions(&interventions_for(&world, "coder-1")).last() == Some(&("halt", "infinite_loop"))
     });
     std::fs::write(world.home().join("out/go"), "").unwrap();
     let ran = Ran::of(runner.wait_with_output().expect("it ends"));
