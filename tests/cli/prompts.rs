@@ -409,7 +409,7 @@ fn planner_prompt_says_why_it_was_woken() {
             "1. Which names?",
             "## Found, and urgent: `discovery-1`",
             "the build is broken",
-            "# Reported and not dealt with",
+            "# Open reports",
             "anomaly-1 spec_gap on t1 by coder-1: gap: names; spec: vision",
             "t1 | BLOCKED | coder | coder-1 | - |",
             "t2 | IDLE | coder | - | t1 | waits for t1 (BLOCKED)",

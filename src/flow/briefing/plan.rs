@@ -330,7 +330,7 @@ fn words(trigger: Trigger) -> &'static str {
         Trigger::ImmediateDiscovery => "Found, and urgent",
         Trigger::Message => "You were written to",
         Trigger::AnswerOverdue => "You were asked, and your answer is late",
-        Trigger::Unprocessed => "Reported and not dealt with",
+        Trigger::Unprocessed => "Open reports",
     }
 }
 
