@@ -1,5 +1,5 @@
-"""The worlds that `scripts/torture` breaks: a repository at every stage of its life, and every command that changes
-something, each with the stage it needs and how to tell that it was done."""
+"""The worlds of `scripts/torture`: a repository at every stage of a task's life, and every command that changes
+something, each with the stage it needs and a check that it was done."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def put(path, text):
 
 
 class World:
-    """A repository with a board at every stage of one task's life, each stage saved to be put back."""
+    """A repository with a board at every stage of one task's life; each stage is saved and can be restored."""
 
     def __init__(self, options, parent):
         self.binary = options.binary
@@ -182,7 +182,7 @@ class World:
         self.restore("idle")
         self.must("hooks", "install")
         self.save("hooked")
-        # Two worktrees with uncommitted work, hooks, a merged task: all that an uninstall takes away.
+        # Two worktrees with uncommitted work, hooks, a merged task: all that an uninstall removes.
         self.restore("released")
         self.must("task", "claim", "t2", who="coder-2")
         self.write(".worktrees/t2/t2/x.txt", "only here\n")
@@ -214,7 +214,7 @@ class World:
                            ("commondir", "")):
             self.write(f".git/worktrees/ghost/{name}", text)
         self.save("ill-git")
-        # A board that is gone, and one that is torn: made again from image and log.
+        # A missing board and a truncated one: rebuilt from image and log.
         self.restore("worked")
         os.remove(self.path(".liza/state.yaml"))
         self.save("ill-gone")
@@ -262,7 +262,7 @@ class World:
         self.save("old")
 
     def prepare_dead(self):
-        """What commands leave that died at a named point."""
+        """The state after commands that were killed at a named point."""
         for what, start, who, args, points in (
             ("merge", "approved", "reviewer-1", ["merge", "t1"], ["merge.moved", "merge.recorded"]),
             ("claim", "approved", "coder-2", ["task", "claim", "t2"], ["claim.added"]),
@@ -304,7 +304,7 @@ class World:
     def recovers(self, op):
         """One ordinary command repairs everything; then the operation is done, or can be done."""
         if op.again:
-            # A command that repairs a broken board, or leaves it, gives the same answer again.
+            # Repeating a command that repairs or removes a board gives the same answer.
             self.must(*op.args_in(self), who=op.who, env=op.env)
             if not op.done(self):
                 raise Failed("it was done again without effect")
@@ -329,7 +329,7 @@ class World:
 class Op:
     """`again`: the same command completes what a killed one left; elsewhere any ordinary command does. `atomic`: one commit of
     the board and nothing else, so that a failure means that the board is byte for byte what it was. `unless_said`: the
-    words with which it says, and ends well, that it left something alone."""
+text with which the command says, with exit 0, that it left something unchanged."""
 
     def __init__(self, name, stage, args, done, who=None, again=False, atomic=False, env=None, unless_said=None):
         self.name, self.stage, self.args, self.done, self.who = name, stage, args, done, who
@@ -398,7 +398,7 @@ def delivered(world):
 OPS = [
     Op("init", "bare", ["init", "A goal"], lambda w: w.liza("status").returncode == 0),
     Op("note", "idle", ["note", "something to say"], board_contains("something to say"), atomic=True),
-    # The same on a board of which few images are kept: it is written over the file of the one that goes.
+    # The same on a board of which few images are kept: it is written into the file of the oldest one.
     Op("note-over", "idle", ["note", "something to say"], board_contains("something to say"), atomic=True,
        env={"LIZA_TEST_FEW_IMAGES": "1"}),
     Op("anomaly", "claimed", ["anomaly", "spec_ambiguity", "--task", "t1", "--detail", "question=Is it so?"],
