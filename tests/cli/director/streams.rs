@@ -94,7 +94,7 @@ supervisor() { sleep 600; }
     ));
     // Supervisors do not answer: the run ends as soon as the planner has tried everything.
     let running = crate::team::start_quickly(&world, &["--json", "run", "Write two parts", "--multi"]);
-    crate::team::until("the planner has tried", || out(&world, "early").contains("exit"));
+    crate::team::until("the planner has tried", || out(&world, "early").contains("\nexit "));
     let tried = |name: &str, code: &str| {
         let said = out(&world, name);
         assert!(said.contains(code) && said.ends_with("exit 1\n"), "{name}: {said}");

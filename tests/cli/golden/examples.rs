@@ -38,7 +38,7 @@ const REDUCED: [(&str, Extent, &str); 5] = [
 /// Too slow to run twice, and its own format is not JSON.
 const TEXT_ONLY: [&str; 2] = ["liza demo", "liza metrics --csv"];
 /// Scenes whose processes still run.
-const LIVE_SCENES: [&str; 1] = ["at_work"];
+const LIVE_SCENES: [&str; 1] = ["agent_running"];
 /// How long a scene can be used: liza's output about its agents changes a minute after their last command.
 const FRESH: Duration = Duration::from_secs(20);
 /// Some examples wait, so there are more threads than cores.
