@@ -365,22 +365,22 @@ impl Bench {
         measure("status", None, &|_| words(&["status"]));
         measure("note", None, &|round| vec!["note".to_owned(), format!("note {round}")]);
         measure("task renew", Some(&coder), &|_| words(&["task", "renew", "task-0"]));
-        measure("task add", None, &|round| {
-            let mut args = words(&[
-                "task",
-                "add",
-                "--title",
-                "more",
-                "--spec",
-                "specs/vision.md",
-                "--done",
-                "x",
-                "--finalize",
-                "--id",
-            ]);
-            args.push(format!("more-{round}"));
-            args.extend(["--in".to_owned(), format!("more/{round}/")]);
+        let add = |id: String, paths: &[String]| {
+            let text = "task add --title more --spec specs/vision.md --done x --finalize --id";
+            let mut args: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            args.push(id);
+            paths.iter().for_each(|path| args.extend(["--in".to_owned(), path.clone()]));
             args
+        };
+        measure("task add", None, &|round| {
+            add(
+                format!("more-{round}"),
+                &[format!("src/d0/more-{round}.txt"), format!("tests/more-{round}.txt")],
+            )
+        });
+        // Neither the patterns nor the checkout answer for this path: git is asked.
+        measure("task add, new directory", None, &|round| {
+            add(format!("new-{round}"), &[format!("more/{round}/")])
         });
         measure("validate", None, &|_| words(&["validate"]));
         // A claim that keeps its worktree: released and taken up again by the same agent.

@@ -1,11 +1,13 @@
 //! Checks a plan's assumptions against the repository: directories, headings of specs, directories for tests.
 
+use std::cell::OnceCell;
+
 use super::attempt::integration_head;
 use super::config_file::regular_file_inside;
 use super::prelude::*;
 use crate::board::paths::inside;
 use crate::board::task::Kind;
-use crate::git::query::Query;
+use crate::git::query::{Query, QueryError};
 use crate::policy::plan_check::ground::{Ground, LostAnchor, NoParent};
 use crate::text::{anchors, nearest};
 
@@ -16,18 +18,16 @@ const MOST_NAMES: usize = 1000;
 
 /// The problems found for each of these tasks. What cannot be checked counts as existing.
 pub fn of_tasks(ctx: &Context, board: &Board, tasks: &[NewTask]) -> BTreeMap<TaskId, Ground> {
-    let (Ok(config), Ok(query), Ok(head)) = (ctx.project_config(), ctx.query(), integration_head(ctx, board))
-    else {
-        return BTreeMap::new();
-    };
-    let looked = Looked { ctx, query, head: &head, tests: &config.tests };
+    let Ok(config) = ctx.project_config() else { return BTreeMap::new() };
+    let looked = Looked { ctx, board, integration: OnceCell::new(), tests: &config.tests };
     tasks.iter().map(|task| (task.id.clone(), looked.at(task))).collect()
 }
 
 struct Looked<'a> {
     ctx: &'a Context,
-    query: &'a Query,
-    head: &'a CommitId,
+    board: &'a Board,
+    /// The commit of the integration branch. For most tasks the patterns and the checkout already answer.
+    integration: OnceCell<Option<(&'a Query, CommitId)>>,
     tests: &'a [PathPattern],
 }
 
@@ -37,6 +37,15 @@ impl Looked<'_> {
             no_tests: task.kind == Kind::Code && !self.has_place_for_tests(&task.scope.inside),
             lost_anchor: task.spec_ref.as_deref().and_then(|spec| self.lost_anchor(spec)),
             no_parents: task.scope.inside.iter().filter_map(|path| self.no_parent(path)).collect(),
+        }
+    }
+
+    /// Asks about the integration branch; what cannot be asked counts as existing.
+    fn integration_has(&self, ask: impl Fn(&Query, &CommitId) -> Result<bool, QueryError>) -> bool {
+        let open = || Some((self.ctx.query().ok()?, integration_head(self.ctx, self.board).ok()?));
+        match self.integration.get_or_init(open) {
+            Some((query, head)) => ask(query, head).unwrap_or(true),
+            None => true,
         }
     }
 
@@ -61,9 +70,9 @@ impl Looked<'_> {
                 return true;
             }
         }
-        let below = |path: &str| directories.iter().any(|directory| path.starts_with(directory));
-        !directories.is_empty()
-            && self.query.has_file(self.head, |path| below(path) && is_test(path)).unwrap_or(true)
+        directories.iter().any(|directory| {
+            self.integration_has(|query, head| query.has_file_below(head, directory, is_test))
+        })
     }
 
     fn lost_anchor(&self, spec: &str) -> Option<LostAnchor> {
@@ -88,20 +97,24 @@ impl Looked<'_> {
         let mut parent = String::new();
         for name in directories.iter().take_while(|name| !name.contains(['*', '?'])) {
             let missing = format!("{parent}{name}/");
-            if !self.is_directory(missing.trim_end_matches('/')) {
+            let directory = missing.trim_end_matches('/');
+            if !self.is_checked_out(directory) {
                 let near = self.named_like(&parent, name).map(|near| format!("{parent}{near}/"));
                 // That the first tests create their directory is no problem.
-                let is_news = near.is_some() || !self.is_test(text);
-                return is_news.then(|| NoParent { path: text.to_owned(), missing, nearest: near });
+                if near.is_none() && self.is_test(text) {
+                    return None;
+                }
+                if !self.integration_has(|query, head| query.has_path(head, directory)) {
+                    return Some(NoParent { path: text.to_owned(), missing, nearest: near });
+                }
             }
             parent = missing;
         }
         None
     }
 
-    fn is_directory(&self, path: &str) -> bool {
-        self.ctx.root().join(path).symlink_metadata().is_ok_and(|meta| meta.is_dir())
-            || self.query.has_path(self.head, path).unwrap_or(true)
+    fn is_checked_out(&self, directory: &str) -> bool {
+        self.ctx.root().join(directory).symlink_metadata().is_ok_and(|meta| meta.is_dir())
     }
 
     fn named_like(&self, parent: &str, name: &str) -> Option<String> {

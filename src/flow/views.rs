@@ -18,6 +18,10 @@ const LARGEST_GATE_FILE: u64 = 1 << 20;
 /// A team changes the board many times a second; no program reads the files that often.
 const AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
+/// A larger graph is written by commands that show it, and by processes that watch the board: copying it costs a
+/// command more than the board does.
+const LARGEST_FOLLOWED: u64 = 1 << 20;
+
 /// The table of locks as it is kept in `.liza/locks/locks.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LockTable {
@@ -157,7 +161,8 @@ fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
         return Ok(false);
     };
     let world = World { archived: ctx.store.archived_around(board)?, ..World::default() };
-    if head.revision < board.revision {
+    let is_followed = file.metadata().is_ok_and(|meta| meta.len() <= LARGEST_FOLLOWED);
+    if is_followed && head.revision < board.revision {
         match head.brought_up(board, &world, now) {
             None => return Ok(false),
             Some(pieces) if pieces.is_empty() => {}

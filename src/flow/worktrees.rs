@@ -8,7 +8,7 @@
 use super::attempt::snapshot_worktree;
 use super::ownership::GATES;
 use super::prelude::*;
-use crate::git::{Checkout, Repo};
+use crate::git::{Checkout, Query, Repo, reviewed};
 use crate::store::lock::SideLock;
 use crate::store::trash::bytes_of;
 
@@ -54,6 +54,9 @@ pub struct Place {
     pub why: String,
     #[serde(skip)]
     uncommitted: Vec<String>,
+    /// It holds its commit and nothing else, not even an ignored file.
+    #[serde(skip)]
+    untouched: bool,
     #[serde(skip)]
     over: Result<String, String>,
     #[serde(skip)]
@@ -227,6 +230,7 @@ fn look(
         prunable: false,
         why: String::new(),
         uncommitted: Vec::new(),
+        untouched: false,
         over: Err("liza did not make it, and it belongs to no task of this board".to_owned()),
         whose: Whose::Foreign,
         landed: false,
@@ -349,7 +353,12 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
     let mut fault = None;
     if sound.is_ok() {
         let path = &place.path;
-        match (content::head(path), content::status(path, filters), content::merge_head(path)) {
+        place.untouched = Query::open(repo).is_ok_and(|query| reviewed::is_untouched(&query, path));
+        let status = match place.untouched {
+            true => Ok(Vec::new()),
+            false => content::status(path, filters),
+        };
+        match (content::head(path), status, content::merge_head(path)) {
             (Ok(head), Ok(dirty), Ok(merging)) => {
                 place.head = Some(head);
                 let is_work = |path: &String| !super::prepared::is_prepared(&place.prepared, path);
@@ -369,7 +378,8 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
     let only_here =
         record.and_then(|record| submodules::only_here(repo, &record.admin_dir, &place.path)).or_else(|| {
             // What liza prepared is known to be ignored for a reason.
-            let ignored = (place.whose == Whose::Likely && sound_here).then(|| content::ignored(&place.path));
+            let asks = place.whose == Whose::Likely && sound_here && !place.untouched;
+            let ignored = asks.then(|| content::ignored(&place.path));
             Some(format!("the ignored file `{}`", ignored?.ok()??))
         });
     if let (Ok(_), Some(held)) = (&place.over, only_here) {
@@ -443,7 +453,7 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
         };
         if !options.dry_run {
             pruned.kept = save(ctx, &place)?;
-            if pruned.deleted {
+            if pruned.deleted && !place.untouched {
                 pruned.kept.extend(keep_ignored(ctx, &place)?);
             }
             crash::point("prune.saved");

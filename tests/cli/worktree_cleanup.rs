@@ -131,6 +131,23 @@ fn only_copies_of_work_are_never_deleted() {
 }
 
 #[test]
+fn staged_work_without_its_file_is_kept() {
+    let Team { world, one, reviewer, .. } = Team::new();
+    world.write("liza.yaml", "worktrees: {keep_merged: 0}\n");
+    let commit = world.submitted(&one, "t1", "a.sh", "x\n");
+    world.approve(&reviewer, "t1", &commit);
+    let dir = world.path(".worktrees/t1");
+    write(&dir, "a.sh", "only staged\n");
+    world.git_in(&dir, &["add", "a.sh"]);
+    write(&dir, "a.sh", "x\n");
+    world.liza(&reviewer, &["merge", "t1"]).ok();
+    assert_eq!(names(&world, ".worktrees"), ["t1"], "its index has the only copy");
+    world.git_in(&dir, &["reset", "-q"]);
+    world.human(&["gc"]).ok();
+    assert_eq!((names(&world, ".worktrees"), names(&world, ".liza/trash")), (vec![], vec![]));
+}
+
+#[test]
 fn killed_worktree_removal_recovers_at_any_step() {
     let Team { world, one, reviewer, .. } = Team::new();
     world.write("liza.yaml", "worktrees: {keep_merged: 0}\n");

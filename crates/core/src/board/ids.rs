@@ -264,6 +264,36 @@ impl TaskId {
     }
 }
 
+/// An id of a task, compared as [`TaskId::folded`] is, without making that text.
+#[derive(Debug, Clone, Copy)]
+pub struct IgnoringCase<'i>(pub &'i TaskId);
+
+impl IgnoringCase<'_> {
+    fn bytes(&self) -> impl Iterator<Item = u8> {
+        self.0.0.bytes().map(|byte| byte.to_ascii_lowercase())
+    }
+}
+
+impl Ord for IgnoringCase<'_> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.bytes().cmp(other.bytes())
+    }
+}
+
+impl PartialOrd for IgnoringCase<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for IgnoringCase<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for IgnoringCase<'_> {}
+
 impl Default for AgentId {
     fn default() -> Self {
         Self::unknown()

@@ -34,7 +34,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
-use check::{Checked, check, is_ordinary};
+use check::{Checked, check, is_ordinary, is_ordinary_glob};
 pub use index::PathIndex;
 use shape::{Reading, Shape};
 
@@ -100,6 +100,17 @@ impl PathPattern {
         if is_ordinary(text) {
             return Ok(Self(text.to_owned()));
         }
+        // A configuration holds a hundred of these.
+        if let Some(anywhere) = text.strip_prefix("**/") {
+            let (names, end) = anywhere.strip_suffix("/**").map_or((anywhere, ""), |names| (names, "/"));
+            if is_ordinary_glob(names) && (end.is_empty() || !names.ends_with('/')) {
+                return Ok(Self(["**/", names, end].concat()));
+            }
+        }
+        Self::of_any(text)
+    }
+
+    fn of_any(text: &str) -> Result<Self, PathError> {
         let Checked { mut names, mut names_directory } = check(text)?;
         if names.iter().any(|name| *name != "**" && name.contains("**")) {
             return Err(PathError::StarsInsideName);

@@ -44,12 +44,36 @@ impl Wall {
         };
         let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
         let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-        if !(1..=12).contains(&month) || day < 1 || hour > 23 || minute > 59 || second > 59 {
+        if !(1..=12).contains(&month) || hour > 23 || minute > 59 || second > 59 {
             return None;
         }
-        let moment = Self(days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second);
-        // A day the month does not have would come back as another date.
-        (moment.to_string() == text).then_some(moment)
+        let days = days_from_civil(year, month, day);
+        // A day the month does not have would come back as another date, and a year before 1970 as 1970.
+        let is_date = days >= 0 && civil_from_days(days) == (year, month, day);
+        is_date.then(|| Self(days * 86_400 + hour * 3600 + minute * 60 + second))
+    }
+
+    /// The text, in the given room.
+    fn write_to(self, text: &mut [u8; 20]) -> &str {
+        let seconds = self.0.clamp(0, LAST_SECOND);
+        let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
+        let rest = seconds.rem_euclid(86_400);
+        text.copy_from_slice(b"0000-00-00T00:00:00Z");
+        let fields = [
+            (0, year / 100),
+            (2, year % 100),
+            (5, month),
+            (8, day),
+            (11, rest / 3600),
+            (14, rest / 60 % 60),
+            (17, rest % 60),
+        ];
+        for (at, value) in fields {
+            // Two digits each: no remainder of 10 is larger than 9.
+            text[at] = b'0' + (value / 10 % 10) as u8;
+            text[at + 1] = b'0' + (value % 10) as u8;
+        }
+        std::str::from_utf8(text).unwrap_or_default()
     }
 }
 
@@ -76,25 +100,34 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
 
 impl fmt::Display for Wall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.0.clamp(0, LAST_SECOND);
-        let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
-        let rest = seconds.rem_euclid(86_400);
-        let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        f.write_str(self.write_to(&mut [0; 20]))
     }
 }
 
 impl Serialize for Wall {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(self.write_to(&mut [0; 20]))
     }
 }
 
 impl<'de> Deserialize<'de> for Wall {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| {
-            serde::de::Error::custom(format_args!(
+        deserializer.deserialize_str(WallVisitor)
+    }
+}
+
+struct WallVisitor;
+
+impl serde::de::Visitor<'_> for WallVisitor {
+    type Value = Wall;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Wall, E> {
+        Wall::parse(text).ok_or_else(|| {
+            E::custom(format_args!(
                 "`{}` is not a time of the form 2026-01-20T15:30:00Z",
                 text.escape_debug()
             ))

@@ -165,19 +165,32 @@ impl Query {
         Ok(files)
     }
 
-    /// Whether a commit has a matching file.
-    pub fn has_file(&self, commit: &CommitId, wanted: impl Fn(&str) -> bool) -> Result<bool, QueryError> {
+    /// Whether a commit has a matching file below this directory.
+    pub fn has_file_below(
+        &self,
+        commit: &CommitId,
+        directory: &str,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<bool, QueryError> {
+        let directory = directory.trim_end_matches('/');
+        let entry = self.found_at(commit, directory)?;
+        let Some(entry) = entry.filter(|entry| entry.kind() == Some(ObjectType::Tree)) else {
+            return Ok(false);
+        };
         let mut found = false;
-        let walked = self.tree_object(commit)?.walk(git2::TreeWalkMode::PreOrder, |below, entry| {
-            let is_file = entry.kind() == Some(ObjectType::Blob);
-            found = is_file && wanted(&format!("{below}{}", String::from_utf8_lossy(entry.name_bytes())));
-            if found { git2::TreeWalkResult::Abort } else { git2::TreeWalkResult::Ok }
+        let walked = self.git.find_tree(entry.id()).and_then(|tree| {
+            tree.walk(git2::TreeWalkMode::PreOrder, |below, entry| {
+                let name = String::from_utf8_lossy(entry.name_bytes());
+                let is_file = entry.kind() == Some(ObjectType::Blob);
+                found = is_file && wanted(&format!("{directory}/{below}{name}"));
+                if found { git2::TreeWalkResult::Abort } else { git2::TreeWalkResult::Ok }
+            })
         });
         // Ending the walk early is reported as an error.
-        if !found {
-            walked.map_err(QueryError::read(format!("the tree of {commit}")))?;
+        match found {
+            true => Ok(true),
+            false => walked.map(|()| false).map_err(QueryError::read(format!("the tree of {commit}"))),
         }
-        Ok(found)
     }
 
     /// The identity configured for this repository, or the fallback: read in-process, for liza's own commits.

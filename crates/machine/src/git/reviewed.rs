@@ -22,27 +22,61 @@ pub fn changed_files(
     commit: &CommitId,
     read: &BTreeSet<String>,
 ) -> Result<Vec<String>, AccessError> {
-    let index =
-        read_git_file(&checkout.join(".git")).and_then(|dir| git2::Index::open(&dir.join("index")).ok());
-    let suspect: Vec<Tracked> = tracked(query, commit)?
+    let index = index_of(checkout);
+    Ok(differing(checkout, suspect(checkout, tracked(query, commit)?, index.as_ref(), read))?)
+}
+
+/// Tracked files that have not exactly the committed bytes, as far as liza sees without git.
+fn suspect(
+    checkout: &Path,
+    tracked: Vec<Tracked>,
+    index: Option<&git2::Index>,
+    read: &BTreeSet<String>,
+) -> Vec<Tracked> {
+    tracked
         .into_iter()
         .filter(|file| {
             let path = checkout.join(OsStr::from_bytes(&file.path));
             let meta = path.symlink_metadata().ok();
-            let is_known = index.as_ref().is_some_and(|index| is_as_written(index, meta.as_ref(), file));
+            let is_known = index.is_some_and(|index| is_as_written(index, meta.as_ref(), file));
             let counts = meta.is_some() && read.contains(&lossy(&file.path));
             (!is_known || counts) && !meta.is_some_and(|meta| holds_committed(&path, &meta, file))
         })
-        .collect();
-    Ok(differing(checkout, suspect)?)
+        .collect()
 }
 
-/// Whether a checkout holds exactly the files of its commit, and no others. Checked without git.
+fn index_of(checkout: &Path) -> Option<git2::Index> {
+    git2::Index::open(&read_git_file(&checkout.join(".git"))?.join("index")).ok()
+}
+
+/// Whether a checkout holds exactly the files of its commit, and no others. Git is asked only about files with other
+/// bytes.
 pub fn holds_only_commit(query: &Query, checkout: &Path) -> bool {
     let Ok(commit) = super::content::head(checkout) else { return false };
     let Ok(all) = tracked(query, &commit) else { return false };
-    let known: BTreeSet<PathBuf> =
-        all.into_iter().map(|file| PathBuf::from(OsStr::from_bytes(&file.path))).collect();
+    has_no_other_file(checkout, &all)
+        && differing(checkout, suspect(checkout, all, index_of(checkout).as_ref(), &BTreeSet::new()))
+            .is_ok_and(|changed| changed.is_empty())
+}
+
+/// Whether a checkout and its index hold exactly the files of its commit, and no others. Runs neither git nor a filter;
+/// false where only git can tell, as with submodules.
+pub fn is_untouched(query: &Query, checkout: &Path) -> bool {
+    let Ok(commit) = super::content::head(checkout) else { return false };
+    let (Ok(all), Some(index)) = (tracked(query, &commit), index_of(checkout)) else { return false };
+    let is_staged = |file: &Tracked| {
+        let entry = index.get_path(Path::new(OsStr::from_bytes(&file.path)), 0);
+        entry.is_some_and(|entry| entry.id == file.id && EntryKind::of(entry.mode.cast_signed()) == file.kind)
+    };
+    index.len() == all.len()
+        && all.iter().all(is_staged)
+        && has_no_other_file(checkout, &all)
+        && suspect(checkout, all, Some(&index), &BTreeSet::new()).is_empty()
+}
+
+fn has_no_other_file(checkout: &Path, tracked: &[Tracked]) -> bool {
+    let known: BTreeSet<&Path> =
+        tracked.iter().map(|file| Path::new(OsStr::from_bytes(&file.path))).collect();
     let mut below = vec![PathBuf::new()];
     while let Some(dir) = below.pop() {
         let Ok(entries) = fs::read_dir(checkout.join(&dir)) else { return false };
@@ -51,12 +85,12 @@ pub fn holds_only_commit(query: &Query, checkout: &Path) -> bool {
             let path = dir.join(entry.file_name());
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 below.push(path);
-            } else if !known.contains(&path) && path != Path::new(".git") {
+            } else if !known.contains(path.as_path()) && path != Path::new(".git") {
                 return false;
             }
         }
     }
-    changed_files(query, checkout, &commit, &BTreeSet::new()).is_ok_and(|changed| changed.is_empty())
+    true
 }
 
 fn tracked(query: &Query, commit: &CommitId) -> Result<Vec<Tracked>, QueryError> {

@@ -242,10 +242,13 @@ pub fn check_new(board: &Board, call: &Call, tasks: &[NewTask], strict: bool) ->
         return Err(refusal!(Code::Limit, "a board holds at most {MOST_TASKS} tasks")
             .hint("`liza archive` moves finished tasks away"));
     }
-    let mut seen: BTreeSet<String> = board.tasks.iter().map(|task| task.id.folded()).collect();
-    seen.extend(call.world.archived.keys().map(TaskId::folded));
+    // Few are new: only they are gathered, not the ids of the whole board.
+    let new: BTreeSet<IgnoringCase> = tasks.iter().map(|task| IgnoringCase(&task.id)).collect();
+    let existing = board.tasks.iter().map(|task| &task.id).chain(call.world.archived.keys());
+    let mut taken: BTreeSet<IgnoringCase> =
+        existing.map(IgnoringCase).filter(|id| new.contains(id)).collect();
     for task in tasks {
-        if !seen.insert(task.id.folded()) {
+        if !taken.insert(IgnoringCase(&task.id)) {
             return Err(Refusal::new(
                 Code::IdTaken,
                 format!("the id `{}` is taken (ids are compared ignoring case)", task.id),
@@ -396,6 +399,10 @@ fn check_graph_id(board: &Board, graph: &GraphId) -> Result<(), Refusal> {
 
 /// What these tasks wait for exists, and they do not wait for each other in a circle.
 fn check_dependencies(board: &Board, call: &Call, tasks: &[NewTask]) -> Result<(), Refusal> {
+    // A cycle through a new task begins with what it depends on.
+    if tasks.iter().all(|task| task.depends_on.is_empty()) {
+        return Ok(());
+    }
     let known: BTreeSet<&TaskId> =
         board.tasks.iter().map(|task| &task.id).chain(tasks.iter().map(|task| &task.id)).collect();
     for task in tasks {
