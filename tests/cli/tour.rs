@@ -48,6 +48,19 @@ fn examples_of_docs_pages_run_as_printed() {
     world.sound();
 }
 
+#[test]
+fn settings_on_docs_pages_are_accepted() {
+    let world = World::new();
+    for page in ["agents.md", "cost.md", "experiments.md", "gates.md", "review-myself.md"] {
+        for block in blocks_of(page, "yaml") {
+            let version = if block.contains("version:") { "" } else { "version: 1\n" };
+            world.write("liza.yaml", &format!("{version}{block}"));
+            let ran = world.human(&["gate", "list"]);
+            assert_eq!(ran.exit, 0, "{page}: {block}{}", ran.stderr);
+        }
+    }
+}
+
 fn run_lines(world: &World, lines: &str) -> Ran {
     let liza = std::path::Path::new(env!("CARGO_BIN_EXE_liza"));
     let path = format!(
