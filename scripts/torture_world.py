@@ -14,6 +14,11 @@ PLAN = """tasks:
   - {id: p1, title: One, spec_ref: specs/vision.md, done_when: [works], scope: {in: [p1/]}}
   - {id: p2, title: Two, spec_ref: specs/vision.md, done_when: [works], scope: {in: [p2/]}, depends_on: [p1]}
 """
+STREAMS = """workstreams:
+  - {id: a, goal: The files of a, ownership_paths: [a/], timebox_minutes: 10}
+"""
+# The planner of a routed goal plans nothing: a person does, so that each stage is made by one command.
+IDLE_TEAM = "version: 1\nprovider: idle\nproviders:\n  idle: { command: [sh, -c, 'exit 0'] }\nteam: [{role: planner, count: 1}]\n"
 CHECKPOINT = ["task", "checkpoint", "t1", "--intent", "the files say what the spec asks for", "--risks", "none that matter",
               "--validate", "echo ok", "--expect", "ok", "--file", "t1/a.txt", "--file", "t1/tests/test_a.sh"]
 
@@ -38,8 +43,9 @@ class World:
         self.tokens = {}
         self.saved = {}
         # Values of placeholders in commands that only this world knows: COMMIT, PLAN and so on.
-        self.words = {"PLAN": os.path.join(self.home, "plan.yaml")}
+        self.words = {"PLAN": os.path.join(self.home, "plan.yaml"), "STREAMS": os.path.join(self.home, "streams.yaml")}
         put(self.words["PLAN"], PLAN)
+        put(self.words["STREAMS"], STREAMS)
         os.mkdir(os.path.join(self.home, "tmp"))
         self.env = {
             "PATH": os.environ["PATH"], "HOME": self.home, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C",
@@ -102,6 +108,7 @@ class World:
         self.prepare_ends()
         self.prepare_faults()
         self.prepare_old()
+        self.prepare_routed()
         self.prepare_dead()
         self.restore("idle")
         return self
@@ -190,6 +197,45 @@ class World:
         self.must("hooks", "install")
         self.save("leaving")
 
+    def prepare_routed(self):
+        """A goal of route multi: its workstream, the plan of that, its slices; and one that no auditor has approved."""
+        self.restore("merged")
+        self.write("liza.yaml", IDLE_TEAM)
+        self.must("goal", "abandon", "goal-1", "--reason", "another one comes")
+        stuck = self.liza("run", "Write the files of a", "--multi", env={"LIZA_TEST_BACKOFF_MS": "20", "LIZA_TEST_AT_ONCE_MS": "100"})
+        if stuck.returncode != 1 or not self.data("status")["routes"]:
+            raise Failed(f"run: exit {stuck.returncode}: {(stuck.stdout + stuck.stderr).decode(errors='replace')}")
+        os.remove(self.path("liza.yaml"))
+        for role, who in (("supervisor", "supervisor-1"), ("operator", "operator-1")):
+            self.tokens[who] = self.data("agent", "register", "--role", role, "--id", who)["token"]
+        self.save("routed")
+        self.must("plan", self.words["STREAMS"])
+        self.save("streamed")
+        self.must("task", "claim", "a-plan", who="supervisor-1")
+        self.words["PLANNED"] = self.result("a-plan", "worker-result.supervisor/1", dispatch_plan={
+            "workstream": "a", "timebox_minutes": 10, "ownership_paths": ["a/"], "allowed_paths": ["a/"], "slices": [{
+                "slice_id": "a1", "agent_type": "coder_spark", "slice_kind": "work", "timebox_minutes": 8, "ownership_paths": ["a/one/"],
+                "allowed_paths": ["a/one/"], "task_contract": {"goal": "Write one", "acceptance": ["it is there"]}}]})
+        self.save("planning")
+        self.must("task", "submit", "a-plan", "--result", self.words["PLANNED"], who="supervisor-1")
+        self.save("planned")
+        self.must("result", "accept", "a-plan", who="planner-1")
+        self.save("sliced")
+        self.restore("idle")
+        self.tokens["operator-2"] = self.data("agent", "register", "--role", "operator", "--id", "operator-2")["token"]
+        self.must("task", "add", "--id", "probe", "--title", "Look", "--kind", "report", "--role", "operator", "--slice-kind", "probe",
+                  "--spec", "specs/vision.md", "--done", "it is known", "--finalize")
+        self.must("task", "claim", "probe", who="operator-2")
+        self.words["PROBED"] = self.result("probe", "worker-result.operator/1", commands=[{"cmd": "ls", "exit": 0}])
+        self.save("probing")
+
+    def result(self, task, schema, **more):
+        """A file with a complete result of this task."""
+        path = os.path.join(self.home, f"{task}.json")
+        value = {"schema": schema, "ssot_id": self.task(task)["ssot_id"], "slice_id": task, "status": "complete", "summary": "done", **more}
+        put(path, json.dumps(value))
+        return path
+
     def prepare_faults(self):
         """Faults that `doctor --fix` repairs, planted all at once."""
         self.restore("worked")
@@ -274,6 +320,7 @@ class World:
             ("prune", "prunable", None, ["worktree", "prune", "--save"], ["prune.saved", "prune.moved"]),
             ("migration", "old", None, ["doctor", "--fix"], ["migrate.prepared", "migrate.kept", "commit.5", "commit.7"]),
             ("doctor", "ill", None, ["doctor", "--fix"], ["prune.moved", "commit.5"]),
+            ("submit-result", "planning", "supervisor-1", ["task", "submit", "a-plan", "--result", "PLANNED"], ["commit.5", "commit.7"]),
             ("doctor-torn", "ill-torn", None, ["doctor", "--fix"], ["commit.5", "recover.taken"]),
             ("uninstall", "leaving", None, ["uninstall", "--yes"],
              ["uninstall.paused", "uninstall.hooks", "uninstall.worktree", "uninstall.excludes", "uninstall.tokens",
@@ -281,7 +328,7 @@ class World:
         ):
             for at in points:
                 self.restore(start)
-                died = self.liza(*args, who=who, env={"LIZA_CRASH_AT": at})
+                died = self.liza(*(self.words.get(arg, arg) for arg in args), who=who, env={"LIZA_CRASH_AT": at})
                 if died.returncode == -9:
                     self.save(f"dead-{what}-{at}")
 
@@ -448,6 +495,19 @@ OPS = [
     Op("advance", "upstream", ["integration", "advance", "main", "--reason", "needed"],
        lambda w: w.git("rev-parse", "integration") == w.git("rev-parse", "main")),
     Op("deliver", "merged", ["deliver", "--to", "release", "--create"], delivered),
+    Op("deliver unaudited", "routed", ["deliver", "--to", "release", "--create", "--unaudited", "a person has read it"],
+       lambda w: delivered(w) and board_contains("a person has read it")(w)),
+    Op("plan streams", "routed", ["plan", "STREAMS"], board_contains("id: a-plan"), atomic=True),
+    Op("submit result", "probing", ["task", "submit", "probe", "--result", "PROBED"],
+       lambda w: status_is("probe", "MERGED")(w) and b"complete" in w.must("result", "show", "probe"), "operator-2"),
+    Op("submit plan", "planning", ["task", "submit", "a-plan", "--result", "PLANNED"],
+       lambda w: status_is("a-plan", "READY_FOR_REVIEW")(w) and b"dispatch_plan" in w.must("result", "show", "a-plan", "--raw"), "supervisor-1"),
+    Op("result accept", "planned", ["result", "accept", "a-plan"],
+       lambda w: status_is("a-plan", "MERGED")(w) and status_is("a1", "IDLE")(w) and status_is("a-merge", "IDLE")(w), "planner-1"),
+    Op("result reject", "planned", ["result", "reject", "a-plan", "--reason", "a slice is missing", "--finding", "no slice for two"],
+       status_is("a-plan", "REJECTED"), "planner-1", atomic=True),
+    Op("stream collapse", "sliced", ["stream", "collapse", "a", "--reason", "it hangs together with another part"],
+       lambda w: status_is("a1", "ABANDONED")(w) and status_is("a-merge", "ABANDONED")(w), "planner-1", atomic=True),
     Op("pause", "idle", ["pause", "--reason", "r"], lambda w: w.there(".liza/PAUSE")),
     Op("pause task", "claimed", ["pause", "--task", "t1"], lambda w: b"t1" in w.must("status")),
     Op("abort", "claimed", ["abort", "--reason", "wrong goal"], lambda w: w.there(".liza/ABORT")),

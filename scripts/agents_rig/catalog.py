@@ -1,12 +1,13 @@
 """Every scenario, and which CLIs run it."""
 
+from .director import Director
 from .experiments import Experiment
 from .interruptions import Abort, Context, ContextError, Crash, Pause, Useless
 from .refusals import NotLoggedIn, Quota, ToolsDenied, Unauthorized
 from .scenarios import AtSigns, Plan, Probe, Reject, Resume, Work
 
 ALL = [Work, Plan, Reject, Pause, Abort, Crash, Context, ContextError, NotLoggedIn, Unauthorized, Quota, ToolsDenied,
-       Useless, AtSigns, Resume, Experiment, Probe]
+       Useless, AtSigns, Resume, Experiment, Probe, Director]
 SCENARIOS = {one.name: one for one in ALL}
 MAIN = ("claude", "codex")
 FOR_OTHERS = ["work", "reject-and-fix", "not-logged-in", "at-and-shell", "resume", "experiment"]

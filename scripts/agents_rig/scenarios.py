@@ -13,9 +13,9 @@ ESCAPES = {"gemini": (ESCAPE_NOTE, "\\@"), "qwen": (ESCAPE_NOTE, "\\@"),
            "vibe": ("In these instructions [at] stands for an at sign.", "[at]")}
 
 
-# The CLIs' names for tools that start further agents.
-SUBAGENTS = {"task", "agent", "spawn_agent", "subagent", "delegate", "codebase_investigator"}
-# Liza knows no option of these to deny such tools; specs/providers.md says so.
+# What the CLIs call the tools by which an agent starts others.
+SUBAGENTS = {"task", "agent", "workflow", "skill", "sendmessage", "listagents", "spawn_agent", "subagent", "delegate", "codebase_investigator"}
+# These have no option for it that liza knows; specs/providers.md says so.
 KEEP_SUBAGENTS = {"kimi"}
 
 

@@ -62,7 +62,7 @@ class Script:
         at, prompt = prompts[-1]
         agent, role = self.play.who(prompt)
         results = [turn.text for turn in ask.turns[at:] if turn.kind == "result"]
-        task = re.search(r"# Your (?:task|review|slice): ([\w-]+)", prompt)
+        task = re.search(r"# Your (?:task|review|slice|decision): ([\w-]+)", prompt)
         return Session(agent, role, task.group(1) if task else "", len(self.world.sessions(role)), len(results), results,
                        prompt, len(prompts) - 1, ask.turns[-1].text if ask.turns else "")
 

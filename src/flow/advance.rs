@@ -24,6 +24,7 @@ pub fn advance(ctx: &Context, rev: &Revision, reason: &str) -> Result<(Moved, u6
         reason: reason.to_owned(),
         owner: host::this_process(),
         checkout: None,
+        audited: false,
     };
     carry_out(ctx, begin, |time| {
         let old = allowed(ctx, &commit)?;

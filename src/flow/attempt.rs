@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::context::Context;
 use super::error_code::ErrorCode;
 use super::failure::{Failure, failure};
-use super::prepared::is_prepared;
+use super::prepared::{is_not_work, is_prepared};
 use crate::board::intent::ClaimWork;
 use crate::board::paths::{PathPattern, RepoPath, inside};
 use crate::board::task::{Attempt, Handout, Scope};
@@ -50,8 +50,8 @@ pub fn head_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Com
 
 /// Everything uncommitted in a worktree, by path, without prepared files.
 pub fn uncommitted(worktree: &Path, filters: Filters, prepared: &[String]) -> Result<Vec<String>, Failure> {
-    let all = content::status(worktree, filters)?.into_iter().map(|found| found.path);
-    Ok(all.filter(|path| !is_prepared(prepared, path)).collect())
+    let all = content::status(worktree, filters)?.into_iter();
+    Ok(all.filter(|found| !is_not_work(prepared, found)).map(|found| found.path).collect())
 }
 
 /// Writes a commit with this author that is on no branch yet.
@@ -197,7 +197,7 @@ pub fn snapshot_worktree(
     prepared: &[String],
 ) -> Result<Option<Saved>, Failure> {
     let (mut dirty, mut ignored) = content::status_and_ignored(path, Filters::Run)?;
-    dirty.retain(|found| !is_prepared(prepared, &found.path));
+    dirty.retain(|found| !is_not_work(prepared, found));
     ignored.retain(|found| !is_prepared(prepared, found));
     let ignored = scope.map_or(Vec::new(), |scope| ignored_in_scope(path, &ignored, scope));
     if dirty.is_empty() && ignored.is_empty() {

@@ -10,6 +10,7 @@ use memchr::memmem::Finder;
 
 use super::prelude::*;
 use crate::provider::Redactor;
+use crate::store::lock::open_no_follow;
 
 /// How much of the start and of the end of the output is kept.
 pub const KEPT: usize = 1024 * 1024;
@@ -145,7 +146,9 @@ pub fn write_log(path: &Path, command: &str, tries: &[&Captured]) -> std::io::Re
     if let Some(parent) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    // What ran may have put a pipe there: liza does not wait for its other end.
+    let mut options = OpenOptions::new();
+    let mut file = open_no_follow(path, options.write(true).create(true).truncate(true).mode(0o600))?;
     for (number, captured) in tries.iter().enumerate() {
         if number > 0 {
             writeln!(file, "\n[run again: try {}]", number + 1)?;

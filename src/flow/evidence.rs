@@ -50,7 +50,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
     let kept = kept.map(|change| change.path.as_str());
     let (mut dirty, mut ignored) = content::status_and_ignored(worktree, Filters::Run)?;
     let not_work = super::prepared::not_work(board, task);
-    dirty.retain(|found| !super::prepared::is_prepared(&not_work, &found.path));
+    dirty.retain(|found| !super::prepared::is_not_work(&not_work, found));
     ignored.retain(|found| !super::prepared::is_prepared(&not_work, found));
     let scope = board.task(task).map(|task| &task.body().scope);
     let ignored =

@@ -104,10 +104,7 @@ pub fn plan_checkout(ctx: &Context, board: &Board, agent: &AgentId) -> Result<Pa
 
 /// The git directory of one worktree.
 pub fn git_dir(ctx: &Context, worktree: &Path) -> PathBuf {
-    let linked = host::plain_text(&worktree.join(".git"))
-        .ok()
-        .and_then(|text| text.trim().strip_prefix("gitdir: ").map(PathBuf::from));
-    linked.unwrap_or_else(|| ctx.repo.common_dir.clone())
+    checkouts::admin_dir(&ctx.repo, worktree)
 }
 
 /// The author for git: the identity configured for the repository, or the agent if there is none. It is always passed

@@ -1,10 +1,12 @@
 //! What liza put into a worktree before handing it to an agent: recorded, and not the agent's work.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::failure::Failure;
 use crate::board::{Board, TaskId};
+use crate::git::checkouts::admin_dir;
+use crate::git::{DirtyKind, DirtyPath, Repo};
 
 /// The name of the preparation among the definitions that a person accepts.
 pub const NAME: &str = "worktrees";
@@ -17,6 +19,11 @@ pub fn is_prepared(prepared: &[String], path: &str) -> bool {
         Some(dir) => path.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
         None => path == known,
     })
+}
+
+/// Whether this is no agent's work: a prepared path that git does not track. A file that an agent has added to git is work.
+pub fn is_not_work(prepared: &[String], found: &DirtyPath) -> bool {
+    found.kind == DirtyKind::Untracked && is_prepared(prepared, &found.path)
 }
 
 /// What liza put into the present worktree of a task; its body must be loaded.
@@ -32,22 +39,16 @@ pub fn not_work(board: &Board, task: &TaskId) -> Vec<String> {
 }
 
 /// Notes what was prepared in a checkout for reading.
-pub fn note(checkout: &Path, prepared: &[String]) -> Result<(), Failure> {
-    let file = git_dir(checkout).join(RECORD);
+pub fn note(repo: &Repo, checkout: &Path, prepared: &[String]) -> Result<(), Failure> {
+    let file = admin_dir(repo, checkout).join(RECORD);
     let text: String = prepared.iter().map(|path| format!("{path}\n")).collect();
     fs::write(&file, text).map_err(|error| Failure::io("write", &file, &error))
 }
 
 /// What was prepared in a checkout for reading.
-pub fn noted(checkout: &Path) -> Vec<String> {
-    let text = crate::host::plain_text(&git_dir(checkout).join(RECORD)).unwrap_or_default();
+pub fn noted(repo: &Repo, checkout: &Path) -> Vec<String> {
+    let text = crate::host::plain_text(&admin_dir(repo, checkout).join(RECORD)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
-}
-
-/// Git's own directory of a linked worktree.
-fn git_dir(checkout: &Path) -> PathBuf {
-    let text = crate::host::plain_text(&checkout.join(".git")).unwrap_or_default();
-    text.trim().strip_prefix("gitdir: ").map_or_else(|| checkout.join(".git"), PathBuf::from)
 }
 
 #[cfg(test)]

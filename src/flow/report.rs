@@ -99,7 +99,7 @@ fn as_json(
             let body = task.body();
             json!({
                 "id": task.id, "title": body.title, "status": task.status, "implementers": task.implementers,
-                "approved_by": body.approval.as_ref().map(|approval| &approval.reviewer), "approvers": task.approvers(), "merge_commit": body.merge.as_ref().and_then(|merge| merge.commit.as_ref()), "kind": task.kind, "result": task.result, "iterations": task.iteration,
+                "approved_by": body.approval.as_ref().map(|approval| &approval.reviewer), "approvers": task.approvers(), "merge_commit": body.merge.as_ref().and_then(|merge| merge.commit.as_ref()), "kind": task.kind, "result": task.result, "accepted_by": accepted_by(task), "iterations": task.iteration,
                 "review_cycles": task.review_cycles_total, "blocked_reason": body.blocked_reason,
                 "blocked_questions": body.blocked_questions,
             })
@@ -107,6 +107,12 @@ fn as_json(
         "routes": routes(board).collect::<Vec<_>>(), "workstreams": streams(board).collect::<Vec<_>>(),
         "agents": facts.agents, "stopped": facts.stopped, "tier0_violations": board.rest.circuit_breaker.tier0_violations,
     })
+}
+
+/// Who accepted the result of a plan or a merge slice. A probe ends with its own result.
+fn accepted_by(task: &Task) -> Option<&AgentId> {
+    let waits = task.stands_on_result() && (task.is_stream_plan() || task.is_merge_slice());
+    task.body().merge.as_ref().filter(|_| waits).map(|merge| &merge.by)
 }
 
 /// The merge commit, or how the result of a report ended.
@@ -145,7 +151,8 @@ fn as_markdown(ctx: &Context, board: &Board, facts: &RunFacts) -> Result<String>
     for task in of_goal(board) {
         let body = task.body();
         let by: Vec<&str> = task.implementers.iter().map(|agent| agent.as_str()).collect();
-        let vouched: Vec<&str> = task.approvers().iter().map(|agent| agent.as_str()).collect();
+        let vouched = task.approvers().into_iter().chain(accepted_by(task));
+        let vouched: Vec<String> = vouched.map(ToString::to_string).collect();
         line!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",

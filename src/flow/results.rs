@@ -1,7 +1,7 @@
 //! Results of tasks that deliver JSON: handed in, read, accepted and sent back.
 
 use super::prelude::*;
-use super::prepared::{is_prepared, prepared_for};
+use super::prepared::{is_not_work, prepared_for};
 use crate::board::result::TaskResult;
 use crate::director::reading::{Shape, listed};
 use crate::director::{Expected, Problem, SliceResult, read_result};
@@ -23,8 +23,10 @@ pub fn read_for(task: &Task, bytes: &[u8]) -> std::result::Result<SliceResult, V
 }
 
 /// What is wrong with a result, as an answer to its author.
-pub fn invalid(task: &TaskId, problems: &[Problem]) -> Failure {
-    let schema = "`liza schema worker-result-operator` (or -supervisor, -coder, review-result-auditor) shows what is expected";
+pub fn invalid(task: &Task, problems: &[Problem]) -> Failure {
+    let schema = crate::director::results::schema_of(&task.role).unwrap_or_default();
+    let schema = format!("`liza schema {}` shows what is expected", crate::director::schema::name_of(schema));
+    let task = &task.id;
     let first = problems.first().map(|problem| problem.field.clone()).unwrap_or_default();
     let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
     failure!(Code::Result, "the result of `{task}` is not valid: {}", listed(problems))
@@ -48,13 +50,24 @@ pub fn submit(
         return Err(failure!(Code::UnknownTask, "there is no task `{id}` on this board")
             .hint(snapshot.board.hint_for_task(id)));
     };
-    let result = match read_for(task, bytes) {
-        Ok(result) => result,
-        Err(problems) => {
-            keep_refused(ctx, task, bytes);
-            return Err(invalid(id, &problems));
-        }
-    };
+    let board = &snapshot.board;
+    hand_in(ctx, board, task, epoch, bytes).map_err(|failure| {
+        let Some(kept) = keep_refused(ctx, task, bytes) else { return failure };
+        let where_it_is = format!("the refused result is kept in {}", kept.display());
+        let hint = failure.hint.iter().cloned().chain([where_it_is]).collect::<Vec<_>>().join("; ");
+        failure.hint(hint).detail("kept", kept.display().to_string())
+    })
+}
+
+fn hand_in(
+    ctx: &Context,
+    board: &Board,
+    task: &Task,
+    epoch: Option<u64>,
+    bytes: &[u8],
+) -> Result<(ResultSubmitted, u64)> {
+    let id = &task.id;
+    let result = read_for(task, bytes).map_err(|problems| invalid(task, &problems))?;
     let common = result.common();
     let mut verb = SubmitResult {
         task: id.clone(),
@@ -64,21 +77,12 @@ pub fn submit(
         blocked_reason: common.blocked_reason.map(str::to_owned),
         evidence: common.evidence.to_vec(),
         digest: crate::director::digest(bytes),
-        found: unchanged(ctx, &snapshot.board, task)?,
+        found: unchanged(ctx, board, task)?,
     };
-    if let Err(failure) = ctx.ask_early(&snapshot.board, &verb, |call| verb.check(&snapshot.board, call)) {
-        keep_refused(ctx, task, bytes);
-        return Err(failure);
-    }
+    ctx.ask_early(board, &verb, |call| verb.check(board, call))?;
     verb.digest = ctx.store.stage_result(bytes)?;
     crash::point("result.staged");
-    let (done, revision) = match ctx.commit(verb) {
-        Ok(committed) => committed.done(),
-        Err(failure) => {
-            keep_refused(ctx, task, bytes);
-            return Err(failure);
-        }
-    };
+    let (done, revision) = ctx.commit(verb)?.done();
     crash::point("result.committed");
     // The board names the digest, and the bytes are there under it: a name that cannot be given now is no loss.
     if let Err(error) = ctx.store.publish_result(id, done.epoch, &done.digest) {
@@ -87,15 +91,14 @@ pub fn submit(
     Ok((done, revision))
 }
 
-/// What was refused stays beside the run, for people.
-pub fn keep_refused(ctx: &Context, task: &Task, bytes: &[u8]) {
+/// What was refused stays beside the run, for people; where, if it could be written.
+pub fn keep_refused(ctx: &Context, task: &Task, bytes: &[u8]) -> Option<PathBuf> {
     let dir = ctx.machine.round(&task.id, task.epoch, task.iteration);
     let kept = (1..100).map(|number| dir.join(format!("refused-result-{number}.txt")));
-    let Some(path) = kept.into_iter().find(|path| !path.exists()) else { return };
-    if crate::store::files::make_private_dirs(&dir).is_ok() {
-        let kept = &bytes[..bytes.len().min(LONGEST_KEPT)];
-        let _ = crate::store::files::replace_disposable(&path, kept);
-    }
+    let path = kept.into_iter().find(|path| !path.exists())?;
+    crate::store::files::make_private_dirs(&dir).ok()?;
+    let kept = &bytes[..bytes.len().min(LONGEST_KEPT)];
+    crate::store::files::replace_disposable(&path, kept).ok().map(|_| path)
 }
 
 /// What stands in the worktree of a task that changes no file.
@@ -109,7 +112,7 @@ fn unchanged(ctx: &Context, board: &Board, task: &Task) -> Result<Unchanged> {
     let prepared = prepared_for(board, &task.id);
     let (mut changed, mut untracked) = (Vec::new(), Vec::new());
     for found in content::status(&path, Filters::Run)? {
-        if is_prepared(prepared, &found.path) {
+        if is_not_work(prepared, &found) {
             continue;
         }
         if found.kind == DirtyKind::Untracked { untracked.push(found.path) } else { changed.push(found.path) }
@@ -167,7 +170,7 @@ pub fn show(ctx: &Context, id: &TaskId) -> Result<Shown> {
 /// The acceptance of this result. A plan brings its tasks in the same commit.
 pub fn accepting(shown: &Shown) -> Result<AcceptResult> {
     let id = &shown.task.id;
-    read_for(&shown.task, &shown.bytes).map_err(|problems| invalid(id, &problems))?;
+    read_for(&shown.task, &shown.bytes).map_err(|problems| invalid(&shown.task, &problems))?;
     Ok(AcceptResult {
         task: id.clone(),
         digest: shown.result.digest.clone(),

@@ -162,10 +162,12 @@ impl RollUp {
         };
         let success = if goal.success { "; everything is merged and approved" } else { "" };
         line!(text, "- State: {word}{success}");
-        let Counts { total, done, in_progress, blocked, waiting, abandoned, superseded } = goal.tasks;
+        let Counts { total, done, in_progress, blocked, waiting, abandoned, superseded, reports } =
+            goal.tasks;
+        let reports = if reports == 0 { String::new() } else { format!("; {reports} of them reports") };
         line!(
             text,
-            "- Tasks: {total} in all, {done} merged, {in_progress} in progress, {blocked} blocked, {waiting} waiting, {abandoned} abandoned, {superseded} replaced"
+            "- Tasks: {total} in all, {done} merged, {in_progress} in progress, {blocked} blocked, {waiting} waiting, {abandoned} abandoned, {superseded} replaced{reports}"
         );
         let Files { created, modified, deleted, other } = &self.files;
         let [created, modified, deleted, other] = [created, modified, deleted, other].map(Vec::len);

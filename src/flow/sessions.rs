@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use crate::flow::prelude::*;
 use crate::policy::provider::OutputFormat;
 use crate::provider::{Step, Transcript, Usage};
-use crate::store::files::{paths_in, replace_disposable};
+use crate::store::files::{open_plain, paths_in, replace_disposable};
 
 const LARGEST_RECORD: usize = 64 * 1024;
 /// How much of an output line is read; the rest is skipped.
@@ -168,7 +168,7 @@ impl Reader {
         let mut kept = VecDeque::new();
         let mut left_out = 0;
         for (number, path) in self.kept.outputs().into_iter().enumerate() {
-            let Ok(file) = fs::File::open(&path) else { continue };
+            let Ok(file) = open_plain(&path) else { continue };
             let mut reader = BufReader::new(file);
             let mut line = Vec::new();
             let mut read = 0;
@@ -198,7 +198,7 @@ impl Reader {
     /// What was printed since the last call.
     pub fn more(&mut self) -> Vec<Step> {
         use std::io::{Seek, SeekFrom};
-        let Ok(mut file) = fs::File::open(self.kept.path("out.log")) else { return Vec::new() };
+        let Ok(mut file) = open_plain(&self.kept.path("out.log")) else { return Vec::new() };
         let mut bytes = Vec::new();
         let read = file
             .seek(SeekFrom::Start(self.offset))
@@ -237,7 +237,7 @@ pub fn last_lines(path: &Path) -> Vec<String> {
     use std::io::{Seek, SeekFrom};
     let tail = path.with_extension("tail.log");
     let path = if tail.exists() { tail } else { path.to_owned() };
-    let Ok(mut file) = fs::File::open(path) else { return Vec::new() };
+    let Ok(mut file) = open_plain(&path) else { return Vec::new() };
     let length = file.metadata().map_or(0, |meta| meta.len());
     let mut bytes = Vec::new();
     let from = length.saturating_sub(LAST_WORDS);

@@ -1,7 +1,7 @@
 //! Reads and changes single settings of `liza.yaml`.
 
 use super::config_file::{LARGEST_CONFIG, read_config};
-use super::gates::accepted::changed;
+use super::gates::accepted::{self, changed, definitions};
 use super::prelude::*;
 use crate::store::files::replace_shared;
 use crate::wire::read_foreign_value;
@@ -28,6 +28,9 @@ pub struct Changed {
     pub value: Value,
     /// Gates whose definition was accepted with it.
     pub accepted: Vec<String>,
+    /// Gates that it changes and that were not as a person accepted them before: they wait for `liza gate accept`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_accepted: Vec<String>,
 }
 
 /// The effective value of this key: from liza.yaml, else the default.
@@ -49,7 +52,8 @@ const KEYS: &str = "`liza config reference` lists every key";
 
 fn known_key(first: &str) -> Result<()> {
     let schema = crate::wire::schema::schema("config").unwrap_or_default();
-    let known = schema["properties"].as_object().is_some_and(|keys| keys.contains_key(first));
+    let keys = schema.get("properties").and_then(Value::as_object);
+    let known = keys.is_some_and(|keys| keys.contains_key(first));
     if known {
         return Ok(());
     }
@@ -72,16 +76,20 @@ fn read(ctx: &Context) -> Result<(String, Value)> {
     Ok((text, tree))
 }
 
-/// Changes one setting for a person. This also accepts a gate defined that way.
+/// Changes one setting for a person. This also accepts a gate defined that way, and no other.
 pub fn set(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
-    let changed = change(ctx, key, value)?;
-    let first = words(key).ok().and_then(|words| words.into_iter().next()).unwrap_or_default();
-    let accepted = if matches!(first.as_str(), "gates" | "gating") { accept(ctx)? } else { Vec::new() };
-    Ok(Changed { accepted, ..changed })
+    let (changed, before, after) = edit(ctx, key, value)?;
+    let (accepted, not_accepted) = accept(ctx, &before, &after)?;
+    Ok(Changed { accepted, not_accepted, ..changed })
 }
 
 /// Changes one setting. The file stays as it was or gets exactly this change; an invalid value leaves it unchanged.
 pub(super) fn change(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
+    Ok(edit(ctx, key, value)?.0)
+}
+
+/// The change, and the settings before and after it.
+fn edit(ctx: &Context, key: &str, value: &str) -> Result<(Changed, ProjectConfig, ProjectConfig)> {
     let _one_at_a_time = ctx.machine.lock_checkout(ctx.root())?;
     let (text, tree) = read(ctx)?;
     let usage = |why: String| Failure::usage(why).hint(KEYS);
@@ -93,13 +101,15 @@ pub(super) fn change(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
     let base = if text.trim().is_empty() { "version: 1\n" } else { text.as_str() };
     let edited = yaml_edit::set(base, &path, &target)
         .map_err(|why| Failure::new(ErrorCode::UsageConfig, why).hint("nothing was changed"))?;
-    read_config(edited.as_bytes()).map_err(|failure| {
+    let after = read_config(edited.as_bytes()).map_err(|failure| {
         let why = failure.message.strip_prefix("liza.yaml: ").unwrap_or(&failure.message).to_owned();
         failure!(ErrorCode::UsageConfig, "`{key}` cannot be {}: {why}", yaml_edit::flow(&value))
             .hint("nothing was changed; `liza config reference` says what fits")
     })?;
+    let former = read_config(base.as_bytes())?;
     write(ctx, &text, &edited)?;
-    Ok(Changed { key: key.to_owned(), before, value: target, accepted: Vec::new() })
+    let (key, accepted, not_accepted) = (key.to_owned(), Vec::new(), Vec::new());
+    Ok((Changed { key, before, value: target, accepted, not_accepted }, former, after))
 }
 
 /// Where the value goes, and the value itself. The first element of a missing list makes the list.
@@ -133,13 +143,29 @@ pub(super) fn write(ctx: &Context, before: &str, after: &str) -> Result<()> {
     Ok(replace_shared(&path, after.as_bytes())?)
 }
 
-/// Accepts the gates that differ from their accepted definitions; none if there is no board yet.
-fn accept(ctx: &Context) -> Result<Vec<String>> {
-    let Ok(snapshot) = ctx.read(&Needs::Nothing) else { return Ok(Vec::new()) };
-    let changes = changed(&snapshot.board, &ctx.project_config()?);
-    let gates: Vec<GateDefinition> = changes.into_iter().map(GateDefinition::from).collect();
+/// Accepts the gates that a change of the file changes; none if there is no board yet. A gate that was not as a person accepted it
+/// before the change is left for `liza gate accept`, which shows the difference: another hand may have changed it.
+fn accept(
+    ctx: &Context,
+    before: &ProjectConfig,
+    after: &ProjectConfig,
+) -> Result<(Vec<String>, Vec<String>)> {
+    let Ok(snapshot) = ctx.read(&Needs::Nothing) else { return Ok((Vec::new(), Vec::new())) };
+    let former = definitions(before);
+    let untouched = |gate: &accepted::Changed| {
+        former.iter().any(|known| known.name == gate.gate && known.definition == gate.now)
+    };
+    let wrong: BTreeSet<String> = changed(&snapshot.board, before)
+        .into_iter()
+        .filter(|gate| gate.accepted.is_some())
+        .map(|gate| gate.gate)
+        .collect();
+    let touched = changed(&snapshot.board, after).into_iter().filter(|gate| !untouched(gate));
+    let (waiting, good): (Vec<_>, Vec<_>) = touched.partition(|gate| wrong.contains(&gate.gate));
+    let waiting = waiting.into_iter().map(|gate| gate.gate).collect();
+    let gates: Vec<GateDefinition> = good.into_iter().map(GateDefinition::from).collect();
     if gates.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), waiting));
     }
-    Ok(ctx.commit(AcceptGates { gates })?.outcome.gates)
+    Ok((ctx.commit(AcceptGates { gates })?.outcome.gates, waiting))
 }

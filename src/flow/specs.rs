@@ -35,10 +35,17 @@ pub fn vision_of(goal: &str) -> String {
     VISION.replace(PLACE_OF_GOAL, goal)
 }
 
-/// Whether a text is the template of `specs/vision.md`, with any goal in it.
-pub fn is_unedited_vision(text: &str) -> bool {
+/// What stands in the place of the goal in a text that is otherwise the template of `specs/vision.md`.
+fn in_place_of_goal(text: &str) -> Option<&str> {
     let (before, after) = VISION.split_once(PLACE_OF_GOAL).unwrap_or((VISION, ""));
-    text.starts_with(before) && text.trim_end().ends_with(after.trim_end())
+    text.strip_prefix(before)?.trim_end().strip_suffix(after.trim_end())
+}
+
+/// What a person wrote into the template below the goal, if that is all that was written.
+fn more_than_goal<'t>(text: &'t str, goal: &str) -> Option<&'t str> {
+    in_place_of_goal(text)
+        .map(str::trim)
+        .filter(|middle| *middle != goal.trim() && middle.contains(goal.trim()))
 }
 
 impl Context {
@@ -60,7 +67,12 @@ impl Context {
             Err(error) => return Err(Failure::io("read", &file, &error)),
         };
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        if name == DEFAULT_SPEC && is_unedited_vision(&text) {
+        if name == DEFAULT_SPEC
+            && let Some(more) = more_than_goal(&text, &goal.description)
+        {
+            return Ok(Some(SpecText { of: name.to_owned(), text: more.to_owned() }));
+        }
+        if name == DEFAULT_SPEC && in_place_of_goal(&text).is_some() {
             return Ok(Some(SpecText::of_goal(goal)));
         }
         Ok(Some(SpecText { of: name.to_owned(), text }))
@@ -188,10 +200,15 @@ mod tests {
     #[test]
     fn unedited_vision_is_recognised_with_any_goal() {
         for goal in ["A greeting program", "two\nlines", ""] {
-            assert!(is_unedited_vision(&vision_of(goal)), "{goal}");
+            assert_eq!(in_place_of_goal(&vision_of(goal)), Some(goal));
+            assert_eq!(more_than_goal(&vision_of(goal), goal), None);
         }
+        // What a person added below the goal is not dropped with the template.
+        let more = "A greeting program\n\nIt speaks Latin.";
+        assert_eq!(more_than_goal(&vision_of(more), "A greeting program"), Some(more));
+        assert_eq!(more_than_goal(&vision_of("a former goal"), "A greeting program"), None);
         let edited = vision_of("x").replacen("- …", "- prints Hello", 1);
-        assert!(!is_unedited_vision(&edited));
-        assert!(!is_unedited_vision("# Vision\n"));
+        assert_eq!(in_place_of_goal(&edited), None);
+        assert_eq!(in_place_of_goal("# Vision\n"), None);
     }
 }

@@ -55,7 +55,7 @@ fn read(ctx: &Context, board: &Board, id: &TaskId) -> Result<(TaskResult, SliceR
     };
     match super::results::read_for(task, &bytes) {
         Ok(read) => Ok((result, read)),
-        Err(problems) => Err(super::results::invalid(id, &problems)),
+        Err(problems) => Err(super::results::invalid(task, &problems)),
     }
 }
 
@@ -193,6 +193,8 @@ pub fn record_audit(ctx: &Context, id: &TaskId) -> Result<Audited> {
             Some(AddTasks::several(probes, true, specs))
         }
     };
-    let record = RecordAudit { task: id.clone(), verdict, findings, evidence_requests, probes };
+    let attempt = board.task(id).and_then(|task| task.body().attempt());
+    let head = attempt.and_then(|attempt| attempt.handout.as_ref()).map(|handout| handout.head.clone());
+    let record = RecordAudit { task: id.clone(), verdict, findings, evidence_requests, head, probes };
     Ok(ctx.commit_as_liza(record)?.outcome)
 }

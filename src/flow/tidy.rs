@@ -4,7 +4,7 @@
 
 use super::merged::{finish_deletions, newest_merged, standing};
 use super::prelude::*;
-use super::prepared::is_prepared;
+use super::prepared::is_not_work;
 use super::worktrees::{self, PruneOptions};
 use crate::git::reviewed;
 use crate::policy::worktrees::KeepMerged;
@@ -29,7 +29,7 @@ fn delete_reading_place(ctx: &Context, path: &Path, commit: Option<&CommitId>) -
     let record = checkouts::list(&ctx.repo)?.into_iter().find(|record| record.path.as_deref() == Some(path));
     let Some(record) = record.filter(|record| ctx.worktrees().is_ours(record)) else { return Ok(()) };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let prepared = super::prepared::noted(path);
+    let prepared = super::prepared::noted(&ctx.repo, path);
     let query = ctx.query()?;
     let submitted = match commit {
         Some(commit) => vec![commit.clone()],
@@ -44,7 +44,7 @@ fn delete_reading_place(ctx: &Context, path: &Path, commit: Option<&CommitId>) -
         && submodules::only_here(&ctx.repo, &record.admin_dir, path).is_none()
         && (reviewed::holds_only_commit(query, path)
             || content::status(path, Filters::Run)
-                .is_ok_and(|dirty| dirty.iter().all(|found| is_prepared(&prepared, &found.path))));
+                .is_ok_and(|dirty| dirty.iter().all(|found| is_not_work(&prepared, found))));
     match is_only_read {
         true => ctx.worktrees().delete(path).map(|_| ())?,
         // What a reviewer wrote there is kept for a while.

@@ -8,7 +8,7 @@
 use super::attempt::snapshot_worktree;
 use super::ownership::GATES;
 use super::prelude::*;
-use crate::git::{Checkout, Query, Repo, reviewed};
+use crate::git::{Checkout, DirtyPath, Query, Repo, reviewed};
 use crate::store::lock::SideLock;
 use crate::store::trash::bytes_of;
 
@@ -278,7 +278,7 @@ fn look(
         let own = format!(".worktrees/{name}");
         let attempt = task.body().attempts.iter().rfind(|attempt| attempt.worktree == own);
         place.prepared = match purpose {
-            Purpose::Review => super::prepared::noted(&place.path),
+            Purpose::Review => super::prepared::noted(&ctx.repo, &place.path),
             _ => attempt.map_or(Vec::new(), |attempt| attempt.not_work()),
         };
         place.task = id;
@@ -361,8 +361,8 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
         match (content::head(path), status, content::merge_head(path)) {
             (Ok(head), Ok(dirty), Ok(merging)) => {
                 place.head = Some(head);
-                let is_work = |path: &String| !super::prepared::is_prepared(&place.prepared, path);
-                place.uncommitted = dirty.into_iter().map(|found| found.path).filter(is_work).collect();
+                let is_work = |found: &DirtyPath| !super::prepared::is_not_work(&place.prepared, found);
+                place.uncommitted = dirty.into_iter().filter(is_work).map(|found| found.path).collect();
                 if merging.is_some() && place.uncommitted.is_empty() {
                     place.uncommitted.push("a merge in progress".to_owned());
                 }
@@ -514,8 +514,8 @@ pub(super) fn detached_checkout(
     let sound = checkouts::check_sound(&ctx.repo, &path).is_ok()
         && content::head(&path).is_ok_and(|head| &head == commit)
         && content::status(&path, Filters::Run).is_ok_and(|dirty| {
-            let prepared = super::prepared::noted(&path);
-            dirty.iter().all(|found| super::prepared::is_prepared(&prepared, &found.path))
+            let prepared = super::prepared::noted(&ctx.repo, &path);
+            dirty.iter().all(|found| super::prepared::is_not_work(&prepared, found))
         });
     if sound {
         return Ok(path);
@@ -529,7 +529,7 @@ pub(super) fn detached_checkout(
     let made = ctx.check_out(&path, commit).and_then(|()| match log {
         Some(log) => {
             let prepared = super::prepare::prepare(ctx, &ctx.project_config()?.worktrees, &path, log)?;
-            if prepared.is_empty() { Ok(()) } else { super::prepared::note(&path, &prepared) }
+            if prepared.is_empty() { Ok(()) } else { super::prepared::note(&ctx.repo, &path, &prepared) }
         }
         None => Ok(()),
     });

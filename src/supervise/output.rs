@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::prelude::*;
 use crate::board::caps::Unit;
 use crate::policy::prices::{Prices, price_of};
+use crate::store::lock::open_no_follow;
 
 /// The beginning of an output is kept up to this size, and of the rest at least as much of the end.
 const KEPT: u64 = 16 * 1024 * 1024;
@@ -42,7 +43,7 @@ impl BoundedLog {
 
 /// What an agent prints may be anything, so the file is as private as the board.
 fn open(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+    open_no_follow(path, OpenOptions::new().write(true).create(true).truncate(true).mode(0o600))
 }
 
 /// What the session has used so far; shared with the threads that read its output.

@@ -434,7 +434,7 @@ impl Watch<'_> {
         }
         if self.doubted.as_ref().is_none_or(|known| known.id != halt.id) {
             (self.frame.sink)(Event::notice(format!(
-                "{} is not obeyed: what its runner saw does not bear it out ({}); `liza overseer halt {}` would be",
+                "{} is not obeyed: what its runner saw does not bear it out ({}); `liza overseer halt {} --reason …` would be",
                 halt.id,
                 halt.behaviour.as_str(),
                 halting.agent

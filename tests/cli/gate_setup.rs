@@ -1,6 +1,6 @@
 //! Setting up gates: what `init` proposes, what `liza.yaml` accepts, and which hashes are blessed.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World};
@@ -32,6 +32,32 @@ fn init_leaves_existing_liza_yaml_unchanged() {
     world.write("liza.yaml", REPLAY);
     let ran = world.json(&HUMAN, &["init", "A goal"]).ok();
     assert_eq!(ran.data()["proposed_gates"], Value::Null);
+}
+
+#[test]
+fn setting_one_gate_accepts_no_other() {
+    let world = World::new();
+    world
+        .write("liza.yaml", "gates:\n  - {name: test, command: 'true'}\n  - {name: lint, command: 'true'}\n");
+    world.human(&["gate", "accept"]).ok();
+    // An agent may write the file as well.
+    world.write(
+        "liza.yaml",
+        &world.read("liza.yaml").replace("name: test, command: 'true'", "name: test, command: evil"),
+    );
+    let set = |key: &str, value: &str| world.json(&HUMAN, &["config", "set", key, value]).ok().data();
+    let data = set("gates.lint.command", "make lint");
+    assert_eq!((&data["accepted"], &data["not_accepted"]), (&json!(["lint"]), &Value::Null));
+    let data = set("gating.keep", "[target]");
+    assert_eq!((&data["accepted"], &data["not_accepted"]), (&json!(["lint"]), &json!(["test"])));
+    let data = set("gates.test.timeout", "60");
+    assert_eq!((&data["accepted"], &data["not_accepted"]), (&json!([]), &json!(["test"])));
+    let ran = world.human(&["gate", "accept", "--dry-run"]).ok();
+    assert!(ran.stdout.contains("evil") && !ran.stdout.contains("make lint"), "{}", ran.stdout);
+    world.human(&["gate", "accept"]).ok();
+    // What a person sets is accepted, for worktrees too.
+    assert_eq!(set("worktrees.setup", "['true']")["accepted"], json!(["worktrees"]));
+    assert_eq!(set("provider", "codex")["accepted"], json!([]));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::support::process::Bounded as _;
@@ -296,4 +296,36 @@ fn changing_commands_run_only_filters() {
     let others: Vec<String> =
         traps.triggered().into_iter().filter(|trap| !filters.contains(&trap.as_str())).collect();
     assert_eq!(others, Vec::<String>::new());
+}
+
+#[test]
+fn pipes_among_the_files_of_the_board_stop_nothing() {
+    let world = World::new();
+    let coder = world.register("coder", "coder-1");
+    world.task("t1", &["a.sh", "tests/test_t1.sh"]);
+    let graphs = world.path(".liza/graphs");
+    let graph = std::fs::read_dir(&graphs).unwrap().flatten().next().expect("a graph").path();
+    let files = [graph, world.path(".liza/locks/locks.json"), world.path(".liza/locks/views.lock")];
+    let pipe = |path: &Path| {
+        let _ = std::fs::remove_file(path);
+        assert!(world.command("mkfifo", &world.root).arg(path).finish_status().unwrap().success());
+    };
+    files.iter().for_each(|file| pipe(file));
+    world.claim(&coder, "t1");
+    // The validation puts one where its log goes.
+    let log = ".liza/runs/t1/1-1/validation.log";
+    let validate = format!("mkdir -p ../../.liza/runs/t1/1-1; mkfifo ../../{log}; echo ok");
+    world.checkpoint_with(&coder, "t1", &["a.sh", "tests/test_t1.sh"], &validate, "ok");
+    let worktree = world.root.join(".worktrees/t1");
+    write(&worktree, "a.sh", "echo a\n");
+    write(&worktree, "tests/test_t1.sh", "echo ok\n");
+    world.git_in(&worktree, &["add", "-A"]);
+    world.git_in(&worktree, &["commit", "-qm", "work"]);
+    world.liza(&coder, &["task", "submit", "t1"]).ok();
+    assert!(std::os::unix::fs::FileTypeExt::is_fifo(&world.path(log).metadata().unwrap().file_type()));
+    // Without the pipe in place of their lock the files are written again.
+    std::fs::remove_file(&files[2]).unwrap();
+    world.human(&["report", "--format", "json"]);
+    assert!(world.human(&["status"]).ok().stdout.contains("t1"));
+    world.sound();
 }

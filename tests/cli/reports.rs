@@ -54,7 +54,7 @@ pub fn deliver(world: &World, id: &str, role: &str, slice: &str) {
     submit(world, &agent, &place, id, &value).ok();
 }
 
-fn submit(world: &World, who: &Who, dir: &Path, id: &str, value: &Value) -> crate::support::Ran {
+pub fn submit(world: &World, who: &Who, dir: &Path, id: &str, value: &Value) -> crate::support::Ran {
     let file = world.home().join("result.json");
     std::fs::write(&file, value.to_string()).expect("written");
     world.liza_in(who, dir, &["--json", "task", "submit", id, "--result", &file.display().to_string()])
@@ -66,8 +66,10 @@ fn probe_by_hand_ends_merged_and_is_shown() {
     let operator = world.register("operator", "operator-1");
     add_report(&world, "probe", "operator", "probe", &["--timebox", "3"]);
     world.task_with("after", &["after.txt", "tests/test_after.sh"], &["--depends", "probe"]);
-    let place = world.claim(&operator, "probe");
-    // Untracked files are listed, and no tracked file may differ.
+    let claimed = world.liza(&operator, &["task", "claim", "probe"]).ok().stdout;
+    assert!(claimed.ends_with("next: liza task submit probe --result FILE\n"), "{claimed}");
+    let place = world.root.join(".worktrees/probe");
+    // Files that git does not know are listed, and nothing else may differ.
     std::fs::write(place.join("notes.txt"), "12 s").expect("written");
     let value = result(
         &world,
@@ -125,7 +127,12 @@ fn bad_results_are_refused_with_their_field_and_kept() {
         }
         let ran = submit(&world, &operator, &place, "probe", &bad).exits(1);
         assert_eq!(ran.json()["error"]["code"], "refused.result", "{field}");
-        assert_eq!(ran.json()["error"]["details"]["field"], field, "{}", ran.stdout);
+        let details = &ran.json()["error"]["details"];
+        assert_eq!(details["field"], field, "{}", ran.stdout);
+        let kept = std::fs::read(details["kept"].as_str().expect("a path")).expect("it is kept");
+        assert_eq!(kept, serde_json::to_vec(&bad).unwrap(), "{field}");
+        let hint = ran.json()["error"]["hint"].as_str().unwrap_or_default().to_owned();
+        assert!(hint.contains("`liza schema worker-result-operator`"), "{hint}");
     }
     let kept = std::fs::read_dir(world.path(".liza/runs/probe/1-1")).expect("a directory").count();
     assert_eq!(kept, 7);
@@ -133,13 +140,24 @@ fn bad_results_are_refused_with_their_field_and_kept() {
     // A result with the epoch of an old attempt is refused.
     world.human(&["task", "release", "probe", "--reason", "another one"]).ok();
     world.claim(&operator, "probe");
+    std::fs::write(world.home().join("result.json"), good.to_string()).expect("written");
     let late = world.json_env(
         &operator,
         &["task", "submit", "probe", "--result", &world.home().join("result.json").display().to_string()],
         &[("LIZA_CLAIM", "probe:1")],
     );
     assert!(late.exit != 0);
-    // Two partial results: a second try, and then a question.
+    assert_eq!(late.json()["error"]["code"], "stale.epoch", "{}", late.stdout);
+    let round = late.json()["error"]["details"]["kept"].as_str().expect("it is kept").to_owned();
+    assert!(round.contains("/runs/probe/3-"), "{round}");
+    // Nor is it lost where the worktree is gone.
+    let place = world.path(".worktrees/probe");
+    std::fs::rename(&place, world.home().join("away")).expect("moved");
+    let good = world.home().join("result.json").display().to_string();
+    let ran = world.json(&operator, &["task", "submit", "probe", "--result", &good]);
+    assert!(ran.exit != 0 && ran.json()["error"]["details"]["kept"].is_string(), "{}", ran.stdout);
+    std::fs::rename(world.home().join("away"), &place).expect("moved back");
+    // Both partial: a second try, and then a question.
     for status in ["IDLE", "BLOCKED"] {
         if world.status_of("probe") == "IDLE" {
             world.claim(&operator, "probe");
@@ -177,7 +195,10 @@ fn plan_result_waits_for_acceptance_by_another() {
     assert_eq!(ran.json()["error"]["details"]["field"], "dispatch_plan.slices[0].timebox_minutes");
     submit(&world, &supervisor, &place, "w-plan", &plan(&world, "w-plan")).ok();
     assert_eq!(world.status_of("w-plan"), "READY_FOR_REVIEW");
-    // Code reviewers are not offered the report.
+    let text = world.human(&["status"]).ok().stdout;
+    assert!(text.contains("plan w-plan of supervisor-1 waits for acceptance"), "{text}");
+    assert!(text.contains("`liza result accept w-plan`"), "{text}");
+    // No code reviewer is offered it.
     assert_eq!(world.json(&reviewer, &["next", "--role", "code_reviewer"]).ok().data(), Value::Null);
     world.refused(&reviewer, &["review", "claim", "w-plan"], 1, "refused.kind_mismatch");
     world.tier0(&supervisor, &["result", "accept", "w-plan"], "tier0.self_approval");

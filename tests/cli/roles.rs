@@ -255,7 +255,7 @@ fn planner_adds_tasks_only_for_allowed_roles() {
 #[test]
 fn tools_are_denied_by_each_providers_own_options() {
     let world = World::new();
-    let always = "--disallowedTools=Task,Agent,EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
+    let always = "--disallowedTools=Task,Agent,Workflow,Skill,SendMessage,ListAgents,EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
     let deny = format!("{always},Edit,MultiEdit,Write,NotebookEdit");
     // By default, roles that review, plan or oversee get no write tools, unless that would also deny `liza`.
     for role in ["code_reviewer", "red_team", "planner", "overseer"] {
@@ -295,7 +295,7 @@ fn tool_options_and_prompt_reach_the_agent() {
     command.env("PATH", std::env::join_paths(all).expect("a path"));
     Ran::of(command.finish().expect("liza runs"));
     let words = fake.words();
-    let always = "Task,Agent,EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
+    let always = "Task,Agent,Workflow,Skill,SendMessage,ListAgents,EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
     let denied = format!("--disallowedTools={always},Edit,MultiEdit,Write,NotebookEdit");
     assert!(words.contains(&denied), "{words:?}");
     let prompt = fake.record("stdin");

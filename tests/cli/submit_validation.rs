@@ -129,6 +129,11 @@ fn validation_files_do_not_count_as_work() {
     let error = world.refused(&coder, &["task", "submit", "t1"], 1, "refused.worktree_dirty");
     assert_eq!(paths(&error), ["forgotten (untracked)"]);
     std::fs::remove_file(worktree.join("forgotten")).unwrap();
+    // A file that the agent has added to git is its work, whatever made it first.
+    world.git_in(&worktree, &["add", "junk"]);
+    let error = world.refused(&coder, &["task", "submit", "t1"], 1, "refused.worktree_dirty");
+    assert_eq!(paths(&error), ["junk (staged)"]);
+    world.git_in(&worktree, &["rm", "-q", "--cached", "junk"]);
     world.liza(&coder, &["task", "submit", "t1"]).ok();
     assert_eq!(world.show("t1")["attempts"][0]["byproducts"], json!(["cache/", "junk"]));
     world.sound();

@@ -90,7 +90,7 @@ impl DeliverArgs {
         let reason = session.input.text(reason)?;
         let board = session.ctx.read(&Needs::Nothing)?.board;
         if !board.unaudited().is_empty() {
-            session.ctx.commit_step(WaiveAudit { reason })?;
+            session.ctx.commit_step(WaiveAudit { reason, counted: true })?;
         }
         Ok(())
     }

@@ -85,10 +85,11 @@ fn words(measured: &Measured) -> String {
 }
 
 fn tables(text: &mut String, metrics: &Metrics) {
-    let Counts { total, done, in_progress, blocked, waiting, abandoned, superseded } = metrics.tasks;
+    let Counts { total, done, in_progress, blocked, waiting, abandoned, superseded, reports } = metrics.tasks;
+    let reports = if reports == 0 { String::new() } else { format!("; {reports} of them reports") };
     text.line(format!(
         "tasks: {total} in all, {done} done, {in_progress} in progress, {blocked} blocked, \
-        {waiting} waiting, {abandoned} abandoned, {superseded} replaced"
+        {waiting} waiting, {abandoned} abandoned, {superseded} replaced{reports}"
     ));
     let percent = |rate: Option<f64>| rate.map_or("–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
     let Verdicts { total, approvals, rejections, discussions, .. } = metrics.verdicts;

@@ -140,7 +140,7 @@ impl RunArgs {
             return Ok(None);
         }
         if board.queued_goals().next().is_some() {
-            let started = ctx.commit_step(StartGoal {})?.outcome;
+            let started = ctx.commit_step(StartGoal { audited: true })?.outcome;
             ctx.narrate(format!("{}: {}", started.goal, shown_line(&started.description)));
             return Ok(None);
         }
@@ -168,14 +168,14 @@ fn next_goal(session: &Session, finished: &Finished) -> bool {
     let ctx = &session.ctx;
     let waits =
         ctx.read(&Needs::Nothing).is_ok_and(|snapshot| snapshot.board.queued_goals().next().is_some());
-    if !waits || ctx.commit_step(CompleteGoal {}).is_err() {
+    if !waits || ctx.commit_step(CompleteGoal { audited: true }).is_err() {
         return false;
     }
     let report = match report::write(ctx, &facts(finished, "complete")) {
         Ok(written) => format!("report: {}", written.markdown.display()),
         Err(failure) => format!("cannot write the report: {}", failure.message),
     };
-    match ctx.commit_step(StartGoal {}) {
+    match ctx.commit_step(StartGoal { audited: true }) {
         Ok(committed) => {
             let GoalStarted { goal, description } = committed.outcome;
             ctx.narrate(format!("the goal is complete; {report}"));
@@ -240,7 +240,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
     };
     if finished.outcome == Outcome::Complete && !single {
         // Printed already, or outdated: the report has the present state.
-        let _ = ctx.commit(CompleteGoal {});
+        let _ = ctx.commit(CompleteGoal { audited: true });
     }
     let facts = facts(finished, outcome);
     let questions = questions(ctx, &facts.causes);

@@ -1,4 +1,5 @@
 use crate::board::breaker::CrashClass;
+use crate::board::result::acceptance_hint;
 use crate::cli::prelude::*;
 use crate::flow::moved::{self, Evidence};
 use crate::policy::restart::failing;
@@ -153,6 +154,10 @@ impl StatusArgs {
             text.line(format!("\n{} waits for a decision: {}", task.id, shown_line(reason)));
             text.line(view::positions(both));
             text.line(format!("answer with `liza task unblock {} --answer …`", task.id));
+        }
+        for task in tasks.iter().filter(|task| task.awaits_acceptance()) {
+            let by = task.result.as_ref().map_or_else(String::new, |result| format!(" of {}", result.by));
+            text.line(format!("\nplan {}{by} waits for acceptance: {}", task.id, acceptance_hint(&task.id)));
         }
         if !wakes.is_empty() {
             text.line("\nfor the planner:");

@@ -31,6 +31,7 @@ pub fn deliver(ctx: &Context, plan: &Plan) -> Result<(Delivered, u64)> {
         let (moved, _) = super::advance::advance(ctx, &rev, &reason)?;
         (gates, head) = (moved.gates, moved.new);
         crash::point("deliver.advanced");
+        plan::refuse_other_config(ctx, plan, old, &head)?;
     }
     let (moved, revision) = carry_out(ctx, plan, &head)?;
     Ok((Delivered { new: moved.new, gates, dry_run: false, ..plan.foreseen() }, revision))
@@ -45,6 +46,7 @@ fn carry_out(ctx: &Context, plan: &Plan, head: &CommitId) -> Result<(Moved, u64)
         reason: format!("deliver {} to {}", plan.source, plan.branch),
         owner: owner.clone(),
         checkout,
+        audited: true,
     };
     let begun = ctx.commit(begin)?;
     let id = begun.outcome.intent;

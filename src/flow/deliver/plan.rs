@@ -75,10 +75,7 @@ pub fn plan(ctx: &Context, wanted: &Wanted<'_>) -> Result<Plan> {
     let snapshot = ctx.read(&Needs::Nothing)?;
     let board = &snapshot.board;
     let source = board.config().integration_branch.clone();
-    permitted_now(ctx, board, wanted.to.unwrap_or(&source))?;
-    if !wanted.unaudited {
-        check_audited(board)?;
-    }
+    permitted_now(ctx, board, wanted.to.unwrap_or(&source), !wanted.unaudited)?;
     ctx.integration_in_place(board)?;
     let query = ctx.query()?;
     let head = integration_head(ctx, board)?;
@@ -118,14 +115,15 @@ pub fn plan(ctx: &Context, wanted: &Wanted<'_>) -> Result<Plan> {
     Ok(Plan { source, head, branch, old, checkout, has_own_commits, commits, files, config })
 }
 
-/// Refuses agents, and callers stopped by a switch, before any other check.
-pub fn permitted_now(ctx: &Context, board: &Board, branch: &str) -> Result<()> {
+/// Refuses agents, callers stopped by a switch, and (`audited`) what no auditor has approved, before any other check.
+pub fn permitted_now(ctx: &Context, board: &Board, branch: &str, audited: bool) -> Result<()> {
     let begin = BeginMove {
         kind: MoveKind::Deliver,
         branch: branch.to_owned(),
         reason: "deliver".to_owned(),
         owner: host::this_process(),
         checkout: None,
+        audited,
     };
     ctx.ask(board, begin)
 }
@@ -272,9 +270,20 @@ fn names(ctx: &Context, from: &CommitId, to: &CommitId) -> Result<usize> {
     Ok(names.iter().filter(|&&byte| byte == 0).count())
 }
 
+/// Refuses a `liza.yaml` other than the person was shown: more may have been merged since.
+pub fn refuse_other_config(ctx: &Context, plan: &Plan, old: &CommitId, head: &CommitId) -> Result<()> {
+    if config_change(ctx, old, head)? == plan.config {
+        return Ok(());
+    }
+    Err(failure!(Code::Edited, "`{}` got another liza.yaml meanwhile", plan.source)
+        .hint("run the command again; it shows the difference"))
+}
+
 /// How `liza.yaml` would change for a person who has the target checked out.
 pub fn config_change(ctx: &Context, from: &CommitId, tree: &CommitId) -> Result<Option<String>> {
-    let git = Git::reading(ctx.root(), "diff").args(["--no-ext-diff", "--no-textconv", "--no-color"]);
+    // As text whatever .gitattributes say: they must not hide the difference.
+    let git =
+        Git::reading(ctx.root(), "diff").args(["--text", "--no-ext-diff", "--no-textconv", "--no-color"]);
     let git = git.args([from.as_str(), tree.as_str(), "--", CONFIG]);
     let text = String::from_utf8_lossy(&git.run_start(64 * 1024)?).into_owned();
     Ok((!text.trim().is_empty()).then_some(text))

@@ -127,10 +127,7 @@ pub fn request(ctx: &Context, wanted: &Wanted<'_>, remote: Option<&str>) -> Resu
     let snapshot = ctx.read(&Needs::Nothing)?;
     let board = &snapshot.board;
     let source = board.config().integration_branch.clone();
-    plan::permitted_now(ctx, board, &source)?;
-    if !wanted.unaudited {
-        check_audited(board)?;
-    }
+    plan::permitted_now(ctx, board, &source, !wanted.unaudited)?;
     ctx.integration_in_place(board)?;
     let head = integration_head(ctx, board)?;
     let base = match wanted.to {

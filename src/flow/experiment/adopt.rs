@@ -49,7 +49,7 @@ pub fn adopt(
                 ErrorCode::GitRef,
                 "the change of {run_id} that was approved is not at `{name}` any more"
             )
-            .hint(format!("`liza experiment run --only {}` tries the idea again", summary.idea))
+            .hint(format!("`liza experiment run IDEAS --only {}` tries the idea again", summary.idea))
         })?;
     let files = bundle::paths_between(ctx, &summary.base_commit, &head)?;
     let validation = validation(lab, said)?;

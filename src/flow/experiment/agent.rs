@@ -142,7 +142,7 @@ fn session(
         prompt_file: call.run_dir.join(call.prompt_name),
         worktree: call.worktree.to_owned(),
         common_dir: lab.repo.common_dir.clone(),
-        git_dir: git_dir(lab, call.worktree),
+        git_dir: checkouts::admin_dir(&lab.repo, call.worktree),
         board_dir: lab.machine.home().to_owned(),
         run_dir: scratch.path().to_owned(),
         model: agent.model.clone(),
@@ -186,11 +186,6 @@ fn session(
 /// How the scratch directories of a run begin.
 pub fn scratch_name(run_dir: &Path) -> String {
     format!(".tmp-{}-", run_dir.file_name().unwrap_or_default().to_string_lossy())
-}
-
-fn git_dir(lab: &Lab, worktree: &Path) -> PathBuf {
-    let record = checkouts::recorded_at(&lab.repo, worktree).ok().and_then(|mut found| found.pop());
-    record.map_or_else(|| lab.repo.common_dir.clone(), |record| record.admin_dir)
 }
 
 /// What an agent gets: what its provider's entry names of the person's environment, the variables, and who commits.

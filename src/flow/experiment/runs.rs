@@ -74,6 +74,10 @@ pub fn all(lab: &Lab) -> Result<Vec<Kept>> {
     for dir in paths_in(&lab.runs) {
         let Ok((bytes, _)) = read_whole(&dir.join(artifacts::SUMMARY), LARGEST_SUMMARY) else { continue };
         let Ok(mut summary) = serde_json::from_slice::<Summary>(&bytes) else { continue };
+        // Paths and refs are made of the id: one that is not the name of its directory is not liza's.
+        if dir.file_name() != Some(summary.run_id.as_ref()) {
+            continue;
+        }
         let running = summary.status == Outcome::Running && is_locked(&dir);
         if summary.status == Outcome::Running && !running {
             // The process may have written its last summary meanwhile.

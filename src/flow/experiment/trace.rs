@@ -10,7 +10,7 @@ use crate::provider::Usage;
 /// Adds a line to a file of lines, without secrets; a trace that cannot be written ends no run.
 pub fn append(lab: &Lab, path: &Path, entry: &impl Serialize) {
     let value = lab.redacted_json(serde_json::to_value(entry).unwrap_or_default());
-    let opened = fs::OpenOptions::new().append(true).create(true).open(path);
+    let opened = crate::store::lock::open_no_follow(path, fs::OpenOptions::new().append(true).create(true));
     let line = format!("{}\n", crate::wire::to_json_line(&value));
     if let Ok(mut file) = opened {
         let _ = file.write_all(line.as_bytes());

@@ -73,7 +73,12 @@ pub fn keep(lab: &Lab, path: &Path, run: &Summary) -> Result<(CommitId, Option<S
 /// Keeps what is there now beside what the reviewer saw, which stays under the run's ref: the rest has `-rest` at the end of its
 /// name. Where nothing was kept before it is the run's ref. Gives the name, if there was anything to keep.
 pub fn keep_rest(lab: &Lab, path: &Path, run: &Summary) -> Result<Option<String>> {
-    let taken = taken(lab, path, run)?.commit;
+    let content::Snapshot { commit: taken, left_out } = taken(lab, path, run)?;
+    if !left_out.is_empty() {
+        let place = path.display();
+        return Err(failure!(ErrorCode::GitUnsaved, "not everything in {place} could be saved: {left_out}")
+            .hint("move away what you need and delete the rest there, then `liza experiment prune`"));
+    }
     let query = crate::git::Query::open(&lab.repo)?;
     let own = ref_of(&run.run_id);
     let seen = refs::value(&lab.repo, &own)?;

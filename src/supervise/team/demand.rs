@@ -98,6 +98,11 @@ impl TeamRun<'_> {
                 return None;
             }
         };
+        if let Some(audit) = audit::unrecorded(board) {
+            // Another audit would not be recorded either: this one comes first.
+            let recorded = streams::record_audit(self.ctx, &audit.id);
+            return recorded.err().map(|failure| Outcome::Stuck(vec![super::for_a_person(&failure)]));
+        }
         match audit::next_step(board, &config) {
             Step::Nothing => Some(Outcome::Complete),
             Step::Ask { round } => {
@@ -118,7 +123,7 @@ impl TeamRun<'_> {
                         verdict.as_str()
                     ),
                     hint: format!(
-                        "`liza result show {task}` has the findings; `liza deliver --unaudited \"REASON\"` delivers it all the same"
+                        "`liza result show {task}` has the findings; `liza deliver --unaudited \"REASON\"` delivers it all the same, `liza goal abandon {goal} --reason …` gives it up"
                     ),
                 }]))
             }
@@ -148,6 +153,7 @@ impl TeamRun<'_> {
             risk: Some(route.risk),
             force: Some(Way::Multi),
             after: Some(format!("the single job {job} ended BLOCKED")),
+            once: true,
         };
         match self.ctx.commit_as_liza(record) {
             Ok(_) => {

@@ -175,7 +175,11 @@ impl Runner {
         let reason = if out_of_time {
             format!("its timebox of {minutes} minutes is over without a result")
         } else {
-            format!("its answer is not exactly one value of its schema: {}", listed(&problems))
+            // A rung that is skipped is on record, too.
+            let unasked = asked == 0 && !can_resume;
+            let unasked =
+                if unasked { " (it was not asked again: its session cannot be resumed)" } else { "" };
+            format!("its answer is not exactly one value of its schema{unasked}: {}", listed(&problems))
         };
         let mut evidence = vec![self.output_evidence(&files, ended, &text)];
         evidence.extend(left.map(|left| EvidenceItem {

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::concurrency::make_executable;
 use crate::crash::{Saved, points};
 use crate::merging::Team;
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World, write};
 
 /// A person has `main` checked out with own changes, and integration has changed, added and removed files.
@@ -157,8 +158,12 @@ fn killed_delivery_restores_partial_files() {
     saved.restore();
     halfway();
     world.write("keep.txt", "the person's\n");
+    // Nothing ever writes into this pipe.
+    let pipe = world.path("run.sh");
+    assert!(world.command("mkfifo", &world.root).arg(&pipe).finish_status().unwrap().success());
     let said = world.recovers("halfway with an edit").stderr;
     assert!(said.contains("keep.txt") && said.contains("stay as they are"), "{said}");
+    assert!(said.contains("run.sh"), "{said}");
     assert_eq!((world.read("keep.txt").as_str(), head(&world, "main")), ("the person's\n", old));
     assert_eq!(world.read("old.txt"), "gone\n");
 }
@@ -190,6 +195,24 @@ fn targets_own_commits_are_gated_before_delivery() {
         world.sound();
     }
     assert!(world.git(&["log", "--format=%s", "main"]).contains("own work"));
+}
+
+#[test]
+fn attributes_do_not_hide_a_changed_liza_yaml() {
+    let world = World::bare_repo();
+    world.write(".gitattributes", "liza.yaml -diff\n");
+    world.write("liza.yaml", "version: 1\n");
+    world.commit_all("files");
+    world.human(&["init", "A greeting program"]).ok();
+    let up = world.home().join("up");
+    world.git(&["worktree", "add", "-q", "-b", "up", up.to_str().unwrap(), "main"]);
+    write(&up, "liza.yaml", "gates: [{name: test, command: evil}]\n");
+    world.git_in(&up, &["commit", "-qam", "other gates"]);
+    world.human(&["integration", "advance", "up", "--reason", "work"]).ok();
+    let ran = world.json(&HUMAN, &["deliver"]).exits(2);
+    assert_eq!(ran.code(), "usage.confirm");
+    let shown = ran.json()["error"]["details"]["diff"].to_string();
+    assert!(shown.contains("+gates: [{name: test, command: evil}]"), "{shown}");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The auditor reviews a routed goal that changes files before it is complete and before it is delivered.
 
+use serde_json::json;
+
 use super::{PLAYBOOK, data, fresh, routes, run, slices, streams};
+use crate::reports::{add_report, result, submit};
 use crate::support::{HUMAN, World};
 use crate::team::out;
 
@@ -59,6 +62,41 @@ audit_block() {
     let text = world.human(&["status"]).ok().stdout;
     assert!(text.contains("audit 3: APPROVE"), "{text}");
     world.human(&["deliver", "--to", "main"]).ok();
+}
+
+#[test]
+fn long_request_and_lost_verdict_end_the_run() {
+    let world = one_stream(
+        r#"
+verdict_of() {
+  [ -e "$OUT/audited" ] && { audit_json APPROVE ''; return; }
+  : > "$OUT/audited"
+  audit_json NEEDS_EVIDENCE ",\"evidence_requests\":[\"$(head -c 70000 /dev/zero | tr '\0' x)\"]"
+}
+"#,
+    );
+    let ran = run(&world, &["Write one part", "--multi"]);
+    assert_eq!(data(&ran)["outcome"], "complete", "{}\n{}", ran.stdout, ran.stderr);
+    assert_eq!(verdicts(&world), ["NEEDS_EVIDENCE", "APPROVE"]);
+    // A verdict that cannot be read any more is a person's business, and no reason for one more audit.
+    let auditor = world.register("auditor", "auditor-9");
+    add_report(&world, "look", "auditor", "review", &[]);
+    let place = world.claim(&auditor, "look");
+    let value = result(
+        &world,
+        "look",
+        "review-result.auditor/1",
+        "complete",
+        json!({"verdict": "BLOCK", "findings": ["x"]}),
+    );
+    submit(&world, &auditor, &place, "look", &value).ok();
+    for dir in [".liza/results", ".git/liza/results"] {
+        std::fs::remove_dir_all(world.path(dir)).unwrap();
+    }
+    let ran = run(&world, &[]).exits(1);
+    let cause = data(&ran)["causes"][0].clone();
+    assert!(cause["why"].as_str().unwrap().contains("the result of `look` is gone"), "{cause}");
+    assert!(!world.tasks().iter().any(|task| task["id"] == "audit-goal-2-3"), "{}", ran.stdout);
 }
 
 #[test]

@@ -37,6 +37,27 @@ fn unlinked_worktree_never_reaches_the_checkout() {
 }
 
 #[test]
+fn summary_in_a_foreign_directory_is_no_run() {
+    let bench = Bench::new();
+    bench.idea("a", "# Up\ndo: echo 12 > param\n");
+    bench.run(&[]).ok();
+    let forged = bench.dir("up").with_file_name("forged");
+    std::fs::create_dir(&forged).unwrap();
+    let elsewhere = bench.world.home().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let mut summary = bench.summary("up");
+    summary["run_id"] = elsewhere.to_str().unwrap().into();
+    std::fs::write(forged.join("summary.json"), summary.to_string()).unwrap();
+    let pruned = bench.world.json(&HUMAN, &["experiment", "prune"]).ok().data();
+    assert_eq!((&pruned["pruned"], &pruned["stay"]), (&serde_json::json!([]), &serde_json::json!([])));
+    assert_eq!(
+        bench.world.json(&HUMAN, &["experiment", "list"]).ok().data()["runs"].as_array().unwrap().len(),
+        1
+    );
+    assert!(elsewhere.exists());
+}
+
+#[test]
 fn secrets_reach_no_artifact_in_any_form() {
     let bench = Bench::new();
     let pem = "-----BEGIN KEY-----\nMIIEcanaryAAAA\nMIIEcanaryBBBB\n-----END KEY-----";

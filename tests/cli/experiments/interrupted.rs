@@ -1,4 +1,5 @@
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
 
 use super::Bench;
 use crate::concurrency::{signal, wait_for};
@@ -74,6 +75,26 @@ fn interrupted_fix_does_not_change_reviewed_ref() {
     let kept = bench.summary("up")["ref"].as_str().expect("a ref").to_owned();
     assert_eq!(bench.world.git(&["show", &format!("{kept}:param")]), "10", "what the reviewer saw");
     assert_eq!(bench.world.git(&["show", &format!("{kept}-rest:param")]), "12", "what came after it");
+}
+
+#[test]
+fn worktree_with_unsaved_files_stays() {
+    let bench = Bench::new();
+    let nested = "git init -q inner && echo mine > inner/file && git -C inner add . && \
+                  git -C inner -c user.name=x -c user.email=x@x commit -qm inner";
+    bench.agent("coder", &format!("{nested}; exit 3\n"));
+    bench.idea("a", "# Up\nx\n");
+    bench.run(&[]);
+    let all = bench.world.git(&["worktree", "list", "--porcelain"]);
+    let path = all.lines().filter_map(|line| line.strip_prefix("worktree ")).nth(1);
+    let path = PathBuf::from(path.expect("its worktree"));
+    assert!(bench.summary("up")["remarks"].to_string().contains("inner"), "{}", bench.summary("up"));
+    let pruned = bench.world.json(&HUMAN, &["experiment", "prune"]).ok().data();
+    assert!(pruned["stay"][0]["why"].as_str().unwrap().contains("inner"), "{pruned}");
+    assert_eq!(std::fs::read_to_string(path.join("inner/file")).unwrap(), "mine\n");
+    std::fs::remove_dir_all(path.join("inner")).unwrap();
+    bench.world.human(&["experiment", "prune"]).ok();
+    assert!(!path.exists());
 }
 
 #[test]

@@ -70,6 +70,9 @@ fn invalid_results_end_blocked_with_both_outputs() {
         assert_eq!((&second["attempt"], &second["slice_id"]), (&json!(2), &json!("probe")), "{name}");
         assert!(second["previous"]["reason"].is_string(), "{name}");
         assert_eq!(runs(&world, "probe", "refused-result-1.txt").len(), 2, "{name}");
+        // This provider resumes no session, so that rung was skipped: two sessions, and the record says why.
+        assert!(task["blocked_reason"].as_str().unwrap().contains("cannot be resumed"), "{name}: {task}");
+        assert_eq!(runs(&world, "probe", ".prompt.md").len(), 2, "{name}");
     }
 }
 

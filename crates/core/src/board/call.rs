@@ -266,6 +266,8 @@ pub enum Guard {
     Dependency,
     Checkpoint,
     Quorum,
+    Audit,
+    PlanFirst,
 }
 
 /// Which guards are on. Outside tests there is no way to have fewer than all.

@@ -4,6 +4,9 @@
 //! its turn on one task, one agent being all of them; one task needs both reviewers; a planner, an overseer, a person; leases that run out, pauses, branches that move behind the board's back, claims and merges
 //! that are cut off, late writers with an old epoch.
 //!
+//! Beside them a routed goal (`routed`): its route, a workstream with a supervisor's plan, the slices of that plan, a merge slice, an
+//! auditor, a person who waives the audit, deliveries, the archive. The random walks do both at once, and are replayed from a journal.
+//!
 //! The walk is breadth-first in the number of *disturbances*: first everything an undisturbed team can do, then
 //! everything with one thing gone wrong anywhere, then two, and so on. A plain breadth-first walk would spend its
 //! states on the beginnings of stories and never see one end.
@@ -11,13 +14,15 @@
 mod acts;
 mod canon;
 mod properties;
+mod routed;
+mod tally;
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::rc::Rc;
 
 use super::call::{Guard, Guards};
 use super::history::Event;
-use super::rules::{Reject, RejectByRedTeam, VoidApproval, WriteCheckpoint};
+use super::rules::{ExtendLeases, Reject, RejectByRedTeam, VoidApproval, WriteCheckpoint};
 use super::task::Status;
 use super::testing::{Bench, LEASE, id, new_task, patterns, plan_of};
 use super::{Actor, Board, TaskId, Transition, apply};
@@ -25,8 +30,12 @@ use super::{Actor, Board, TaskId, Transition, apply};
 use crate::testing::sweep;
 
 use acts::Act;
+use routed::Routed;
+use tally::{Journal, Tally};
 
 const TASKS: [&str; 3] = ["t1", "t2", "t3"];
+/// All tasks that change files: the three, the job of a single route, and the slices of the workstream.
+const CODE: [&str; 6] = ["t1", "t2", "t3", "job", "a-code", "a-merge"];
 const CODERS: [&str; 2] = ["coder-1", "both-1"];
 const REVIEWERS: [&str; 2] = ["reviewer-1", "both-1"];
 const RED_TEAM: [&str; 2] = ["red-1", "both-1"];
@@ -45,8 +54,22 @@ struct State {
     bench: Bench,
     /// Whether the clock went on during this pause.
     paused_a_while: bool,
-    known: [Known; 3],
+    known: [Known; CODE.len()],
+    routed: Routed,
+    scene: Scene,
+    /// A random walk, which tries things that are rare less often.
+    wanders: bool,
     trace: Option<Rc<Step>>,
+}
+
+/// What is tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scene {
+    /// The three tasks.
+    Tasks,
+    /// The routed goal.
+    Routed,
+    Both,
 }
 
 /// What the walk itself records about a task, independent of the board.
@@ -80,7 +103,7 @@ fn story(last: &Option<Rc<Step>>) -> String {
 }
 
 impl State {
-    fn first() -> Self {
+    fn first(scene: Scene) -> Self {
         let mut bench = Bench::with_config(|config| {
             config.max_coder_iterations = 2;
             config.max_review_cycles = 2;
@@ -91,13 +114,26 @@ impl State {
         for spare in ["coder-2", "reviewer-2", "auditor-1"] {
             bench.board.rest.agents.remove(&super::testing::agent(spare));
         }
+        if scene != Scene::Tasks {
+            routed::TEAM.iter().for_each(|(name, roles)| drop(bench.register(name, roles)));
+        }
         let mut tasks: Vec<_> = TASKS.iter().map(|name| new_task(name, &format!("{name}/"))).collect();
         for task in &mut tasks[..2] {
             task.scope.inside.extend(patterns(&["common/"]));
         }
         tasks[2].depends_on = vec![id("t1")];
-        bench.ok("human", plan_of(tasks));
-        Self { bench, paused_a_while: false, known: Default::default(), trace: None }
+        if scene != Scene::Routed {
+            bench.ok("human", plan_of(tasks));
+        }
+        Self {
+            bench,
+            paused_a_while: false,
+            known: Default::default(),
+            routed: Routed::default(),
+            scene,
+            wanders: false,
+            trace: None,
+        }
     }
 
     fn board(&self) -> &Board {
@@ -115,6 +151,9 @@ impl State {
             bench: Bench { board, now: now.clone(), world: world.clone(), guards: *guards },
             paused_a_while: self.paused_a_while,
             known: self.known.clone(),
+            routed: self.routed.clone(),
+            scene: self.scene,
+            wanders: self.wanders,
             trace: self.trace.clone(),
         }
     }
@@ -167,13 +206,15 @@ struct Walk {
     disturbances: usize,
     /// The verbs that were accepted at least once: a rule that refuses everything is safe and useless.
     verbs: BTreeSet<&'static str>,
+    tally: Tally,
     statuses: BTreeSet<Status>,
     found: Option<String>,
 }
 
-/// Walks until there is nothing new, `most` states were seen, or something is wrong.
-fn walk(guards: Guards, most: usize) -> Walk {
-    let mut first = State::first();
+/// Walks until there is nothing new, `most` states were seen, or something is wrong. States with more than `worst` disturbances are
+/// left out.
+fn walk(scene: Scene, guards: Guards, most: usize, worst: usize) -> Walk {
+    let mut first = State::first(scene);
     first.bench.guards = guards;
     let mut seen: HashSet<u128> = HashSet::with_capacity(most * 2);
     seen.insert(canon::key(&first));
@@ -183,6 +224,7 @@ fn walk(guards: Guards, most: usize) -> Walk {
         steps: 0,
         disturbances: 0,
         verbs: BTreeSet::new(),
+        tally: Tally::default(),
         statuses: BTreeSet::new(),
         found: None,
     };
@@ -201,6 +243,9 @@ fn walk(guards: Guards, most: usize) -> Walk {
             }
             Ok(nexts) => {
                 for (cost, next) in nexts {
+                    if result.disturbances + cost > worst {
+                        continue;
+                    }
                     if seen.insert(canon::key(&next)) {
                         result.states += 1;
                         result.statuses.extend(next.board().tasks.iter().map(|task| task.status));
@@ -224,7 +269,7 @@ fn expand(state: &State, result: &mut Walk) -> Result<Vec<(usize, State)>, Strin
     refuses_late_writers(state, &mut scratch)?;
     for act in acts::possible(state) {
         result.steps += 1;
-        let Some(next) = attempt(state, &act, &mut scratch)? else { continue };
+        let Some(next) = attempt(state, &act, &mut scratch, &mut result.tally)? else { continue };
         result.verbs.insert(act.what.name());
         if let Transition::Reject(reject) = &act.what
             && accepted(&next, &reject.task)
@@ -251,13 +296,21 @@ fn refuses_late_writers(state: &State, scratch: &mut Board) -> Result<(), String
 }
 
 /// The state after this act, if it is allowed. `scratch` is a copy of the state's board, and is one afterwards.
-fn attempt(state: &State, act: &Act, scratch: &mut Board) -> Result<Option<State>, String> {
+fn attempt(
+    state: &State,
+    act: &Act,
+    scratch: &mut Board,
+    tally: &mut Tally,
+) -> Result<Option<State>, String> {
     let call = state.bench.call(act.by.clone());
-    if apply(scratch, &act.what, &call, None).is_err() {
+    if let Err(refusal) = apply(scratch, &act.what, &call, None) {
+        tally.refuse(act.what.name(), refusal.code);
         return Ok(None);
     }
+    tally.accept(act.what.name());
     let mut next = state.around(std::mem::replace(scratch, state.board().clone()));
     note(&mut next, state, &act.by, &act.what);
+    routed::note(&mut next, state, &act.what);
     next.trace = Some(Rc::new(Step {
         what: format!("{} {}", call.by.id(), acts::describe(&act.what)),
         before: state.trace.clone(),
@@ -269,9 +322,13 @@ fn attempt(state: &State, act: &Act, scratch: &mut Board) -> Result<Option<State
 }
 
 /// One long story, chosen by chance: whatever is allowed next, and in one step of ten the circumstances change.
-fn wander(seed: u64, length: usize) -> Result<usize, String> {
+///
+/// Beside the state of the walk, which forgets its past, the whole board is kept, and in the end made again from the journal.
+fn wander(seed: u64, length: usize, tally: &mut Tally) -> Result<usize, String> {
     let mut chance = Chance(seed);
-    let mut state = State::first();
+    let mut state = State::first([Scene::Tasks, Scene::Routed, Scene::Both][chance.below(3)]);
+    state.wanders = true;
+    let mut journal = Journal::of(&state);
     for step in 0..length {
         let mut scratch = state.board().clone();
         refuses_late_writers(&state, &mut scratch)?;
@@ -285,22 +342,31 @@ fn wander(seed: u64, length: usize) -> Result<usize, String> {
             let act = acts.swap_remove(at);
             // Disturbances are tried less often than progress, or no story would get far.
             if chance.below([1, 4, 100][act.cost]) == 0 {
-                next = attempt(&state, &act, &mut scratch)?;
+                next = attempt(&state, &act, &mut scratch, tally)?;
+                if next.is_some() {
+                    journal.write(&state, &act.by, &act.what)?;
+                }
             }
         }
         if next.is_none() {
             let mut around = acts::circumstances(&state);
-            next = Some(around.swap_remove(chance.below(around.len())).1);
+            let after = around.swap_remove(chance.below(around.len())).1;
+            if after.board().revision > state.board().revision {
+                let extended = ExtendLeases { seconds: LEASE }.into();
+                journal.write(&state, &Actor::Human, &extended)?;
+            }
+            next = Some(after);
         }
         match next {
             Some(next) => state = next,
-            None => return Ok(step),
+            None => return journal.replay(&state).map(|()| step),
         }
-        if state.board().tasks.iter().all(|task| task.status.is_terminal()) {
-            return Ok(step);
+        let over = state.board().tasks.iter().all(|task| task.status.is_terminal());
+        if over && (state.scene == Scene::Tasks || !state.board().rest.goal.is_open()) {
+            return journal.replay(&state).map(|()| step);
         }
     }
-    Ok(length)
+    journal.replay(&state).map(|()| length)
 }
 
 /// A small generator of numbers (xorshift), so that a failure can be repeated by its seed.
@@ -319,7 +385,7 @@ fn note(next: &mut State, before: &State, by: &Actor, what: &Transition) {
     match what {
         Transition::FinishClaim(finish) => {
             let Some(intent) = before.board().intent(finish.intent) else { return };
-            let Some(at) = TASKS.iter().position(|name| Some(&id(name)) == intent.task.as_ref()) else {
+            let Some(at) = CODE.iter().position(|name| Some(&id(name)) == intent.task.as_ref()) else {
                 return;
             };
             let implementers = &mut next.known[at].implementers;
@@ -332,7 +398,7 @@ fn note(next: &mut State, before: &State, by: &Actor, what: &Transition) {
             next.known[at].approved_by.clear();
         }
         Transition::WriteCheckpoint(WriteCheckpoint { task, .. }) => {
-            if let Some(at) = TASKS.iter().position(|name| &id(name) == task) {
+            if let Some(at) = CODE.iter().position(|name| &id(name) == task) {
                 next.known[at].announced = true;
             }
         }
@@ -342,7 +408,7 @@ fn note(next: &mut State, before: &State, by: &Actor, what: &Transition) {
         Transition::Reject(Reject { task, .. })
         | Transition::RejectByRedTeam(RejectByRedTeam { task, .. })
         | Transition::VoidApproval(VoidApproval { task, .. }) => {
-            if let Some(at) = TASKS.iter().position(|name| &id(name) == task) {
+            if let Some(at) = CODE.iter().position(|name| &id(name) == task) {
                 next.known[at].approved_by.clear();
             }
         }
@@ -358,7 +424,7 @@ fn accepted(next: &State, task: &TaskId) -> bool {
 }
 
 fn approved(next: &mut State, task: &TaskId, by: &Actor) {
-    if let Some(at) = TASKS.iter().position(|name| &id(name) == task) {
+    if let Some(at) = CODE.iter().position(|name| &id(name) == task) {
         let approved_by = &mut next.known[at].approved_by;
         approved_by.push(by.id().to_string());
         approved_by.sort();
@@ -369,7 +435,7 @@ fn approved(next: &mut State, task: &TaskId, by: &Actor) {
 #[test]
 fn no_reachable_board_breaks_a_rule() {
     let states = sweep(20_000, 120_000);
-    let walk = walk(Guards::ALL, states);
+    let walk = walk(Scene::Tasks, Guards::ALL, states, usize::MAX);
     assert!(walk.found.is_none(), "{}", walk.found.unwrap_or_default());
     assert!(walk.states >= states, "only {walk:?}");
     let disturbances = sweep(0, 1);
@@ -416,32 +482,58 @@ fn no_reachable_board_breaks_a_rule() {
     }
 }
 
+#[test]
+fn no_reachable_routed_board_breaks_a_rule() {
+    let states = sweep(12_000, 80_000);
+    let walk = walk(Scene::Routed, Guards::ALL, states, sweep(1, 2));
+    assert!(walk.found.is_none(), "{}", walk.found.unwrap_or_default());
+    assert!(walk.states >= states, "only {} states; {}", walk.states, walk.tally);
+    for verb in routed::VERBS {
+        let (accepted, refused) = walk.tally.of(verb);
+        assert!(
+            accepted > 0 && refused > 0,
+            "{verb}: {accepted} accepted, {refused} refused; {}",
+            walk.tally
+        );
+    }
+}
+
 /// The walk ends near the beginning of most stories; these go on to the end, through many disturbances.
 #[test]
 fn long_random_walks_break_no_rule() {
-    let mut steps = 0;
+    let (mut steps, mut tally) = (0, Tally::default());
     let seeds = sweep(120, 800);
     for seed in 1..=seeds {
-        match wander(seed * 0x9e37_79b9, 120) {
+        match wander(seed * 0x9e37_79b9, 160, &mut tally) {
             Ok(length) => steps += length,
             Err(wrong) => panic!("seed {seed}: {wrong}"),
         }
     }
     assert!(steps > 60 * seeds as usize, "the stories are short: {steps} steps");
+    // Each verb of the director was allowed in some story, and refused in some.
+    for verb in routed::VERBS {
+        let (accepted, refused) = tally.of(verb);
+        assert!(accepted > 0 && refused > 0, "{verb}: {accepted} accepted, {refused} refused; {tally}");
+    }
+    for verb in ["begin_claim", "submit", "approve", "finish_merge"] {
+        assert!(tally.of(verb).0 > 0, "{verb} was never accepted; {tally}");
+    }
 }
 
 /// The walk is worth something only if it notices a guard that is missing.
 #[test]
 fn model_notices_every_missing_guard() {
-    for (guard, expected) in [
-        (Guard::SelfApproval, "implemented"),
-        (Guard::PathOverlap, "overlap"),
-        (Guard::Epoch, "late writer"),
-        (Guard::Dependency, "dependency"),
-        (Guard::Checkpoint, "checkpoint"),
-        (Guard::Quorum, "reviewers"),
+    for (scene, guard, expected) in [
+        (Scene::Tasks, Guard::SelfApproval, "implemented"),
+        (Scene::Tasks, Guard::PathOverlap, "overlap"),
+        (Scene::Tasks, Guard::Epoch, "late writer"),
+        (Scene::Tasks, Guard::Dependency, "dependency"),
+        (Scene::Tasks, Guard::Checkpoint, "checkpoint"),
+        (Scene::Tasks, Guard::Quorum, "reviewers"),
+        (Scene::Routed, Guard::Audit, "auditor"),
+        (Scene::Routed, Guard::PlanFirst, "before its plan"),
     ] {
-        let walk = walk(Guards::without(guard), 100_000);
+        let walk = walk(scene, Guards::without(guard), 100_000, usize::MAX);
         let found = walk.found.unwrap_or_default();
         assert!(found.contains(expected), "without {guard:?} the walk found: {found:?}");
     }

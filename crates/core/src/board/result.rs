@@ -64,6 +64,14 @@ record! {
     }
 }
 
+/// What to type about a plan that waits for acceptance.
+pub fn acceptance_hint(plan: &TaskId) -> String {
+    format!(
+        "`liza run` decides, or a planner or person: `liza result show {plan}`, then `liza result accept {plan}` or `liza result reject {plan} \
+         --reason … --finding …`"
+    )
+}
+
 /// So much evidence of former attempts a task remembers; the newest stays.
 pub const EVIDENCE_KEPT: usize = 12;
 

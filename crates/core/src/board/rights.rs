@@ -38,7 +38,7 @@ fn ways_out(grants: &Grants) -> String {
     let ask = if !grants.denied.contains(&Operation::Report) {
         "ask for it with `liza note`"
     } else if !grants.denied.contains(&Operation::Message) {
-        "ask for it with `liza message send --to human --type request_input`"
+        "ask for it with `liza message send --to human --type request_input --subject …`"
     } else {
         "block the task you hold with a question (`liza task block`), which every role may do"
     };

@@ -123,6 +123,8 @@ record! {
         pub reason: String,
         pub by: AgentId,
         pub time: Wall,
+        /// How many audits there were then: it does not cover later ones.
+        pub audits: Option<u64>,
     }
 }
 
@@ -163,13 +165,24 @@ impl Route {
         self.audits.last().map(|audit| audit.verdict)
     }
 
-    /// Audited and approved, or needs no audit, or a person delivered it without one.
-    pub fn may_be_delivered(&self) -> bool {
-        let waived = self
-            .waived
-            .as_ref()
-            .is_some_and(|waiver| self.audits.last().is_none_or(|audit| audit.time <= waiver.time));
-        !self.is_audited() || waived || self.last_verdict() == Some(AuditVerdict::Approve)
+    /// Whether the last audit approved integration at this head: what was merged since was not audited.
+    pub fn is_approved_at(&self, head: Option<&CommitId>) -> bool {
+        let last = self.audits.last().filter(|audit| audit.verdict == AuditVerdict::Approve);
+        last.is_some_and(|audit| audit.head.as_ref() == head)
+    }
+
+    /// Needs no audit, or a person delivered it without one.
+    pub fn needs_no_approval(&self) -> bool {
+        !self.is_audited() || self.is_waived()
+    }
+
+    /// A person has delivered it without an approval, and no auditor has spoken since.
+    pub fn is_waived(&self) -> bool {
+        let since = |waiver: &Waiver| match waiver.audits {
+            Some(then) => self.audits.len() as u64 <= then,
+            None => self.audits.last().is_none_or(|audit| audit.time <= waiver.time),
+        };
+        self.waived.as_ref().is_some_and(since)
     }
 
     /// In one line, for people.

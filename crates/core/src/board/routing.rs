@@ -2,7 +2,7 @@
 
 use super::goals::{Goal, GoalStatus};
 use super::ids::{TaskId, WorkstreamId};
-use super::route::Route;
+use super::route::{AuditVerdict, Route};
 use super::state::Board;
 use super::workstream::Workstream;
 
@@ -19,8 +19,19 @@ impl Board {
     /// Routes of goals that an auditor has to approve and has not. What was given up is not asked for.
     pub fn unaudited(&self) -> Vec<&Route> {
         let open = |goal: &&Goal| !goal.is_queued() && goal.status != GoalStatus::Abandoned;
-        let routes = self.all_goals().filter(open).filter_map(|goal| self.route_of_goal(&goal.id));
-        routes.filter(|route| !route.may_be_delivered()).collect()
+        let routes =
+            self.all_goals().filter(open).filter_map(|goal| Some((goal, self.route_of_goal(&goal.id)?)));
+        routes.filter(|(goal, route)| !self.may_be_delivered(goal, route)).map(|(_, route)| route).collect()
+    }
+
+    /// While work on a goal goes on, an approval is of the head that was audited; later goals move the head of one that is over.
+    pub(super) fn may_be_delivered(&self, goal: &Goal, route: &Route) -> bool {
+        let goes_on = goal.is_open() && goal.id == self.rest.goal.id;
+        let approved = match goes_on {
+            true => route.is_approved_at(self.rest.integration.head.as_ref()),
+            false => route.last_verdict() == Some(AuditVerdict::Approve),
+        };
+        route.needs_no_approval() || approved
     }
 
     /// The task that the current goal was to be done by alone, if it was routed so.

@@ -177,6 +177,11 @@ impl Head {
         self.result.is_some() && self.review_commit.is_none()
     }
 
+    /// A plan that its supervisor delivered, and no run, planner or person has accepted or sent back.
+    pub fn awaits_acceptance(&self) -> bool {
+        self.status == Status::ReadyForReview && self.is_stream_plan() && self.stands_on_result()
+    }
+
     /// Two different agents failed at it: the task has to be split or replanned.
     pub fn hypothesis_exhausted(&self) -> bool {
         self.failed_by.len() >= 2

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use crate::board::goals::GOAL_SPEC;
-use crate::board::route::{AuditVerdict, Route};
+use crate::board::route::AuditVerdict;
 use crate::board::slice::SliceKind;
 use crate::board::task::Kind;
 use crate::text::clipped;
@@ -15,6 +15,8 @@ const MOST_PROBES: usize = 8;
 const AUDIT_MINUTES: u32 = 10;
 const PROBE_MINUTES: u32 = 6;
 const LONGEST_TITLE: usize = 120;
+/// So much of what an auditor asks for is in the probe; the result has it whole.
+const LONGEST_REQUEST: usize = 4000;
 
 settings! {
     #[derive(Eq)]
@@ -38,7 +40,7 @@ pub enum Step {
 /// What is left to do about the audit of the current goal.
 pub fn next_step(board: &Board, config: &AuditConfig) -> Step {
     let Some(route) = board.route().filter(|route| route.is_audited()) else { return Step::Nothing };
-    if is_approved(board, route) {
+    if route.is_approved_at(board.rest.integration.head.as_ref()) || route.is_waived() {
         return Step::Nothing;
     }
     let used = route.rounds_used();
@@ -47,12 +49,6 @@ pub fn next_step(board: &Board, config: &AuditConfig) -> Step {
         Some(verdict) if used >= most => Step::Exhausted { rounds: used, verdict },
         _ => Step::Ask { round: used + 1 },
     }
-}
-
-/// Approved as it stands: what was merged since was not audited.
-fn is_approved(board: &Board, route: &Route) -> bool {
-    let approved = |audit: &&crate::board::route::Audit| audit.verdict == AuditVerdict::Approve;
-    route.audits.last().filter(approved).is_some_and(|audit| audit.head == board.rest.integration.head)
 }
 
 /// An audit that has ended, and is not on record with its goal.
@@ -120,6 +116,8 @@ fn probes_of(board: &Board, audit: &TaskId) -> Vec<TaskId> {
 
 /// One probe of an operator for each thing that the auditor asked for.
 pub fn probes(board: &Board, audit: &TaskId, requests: &[String]) -> Vec<NewTask> {
+    let short = |text: &String| clipped(text, LONGEST_REQUEST).into_owned();
+    let requests: Vec<String> = requests.iter().take(MOST_PROBES).map(short).collect();
     let probe = |(number, request): (usize, &String)| NewTask {
         title: clipped(&format!("Evidence: {}", request.replace('\n', " ")), LONGEST_TITLE).into_owned(),
         description: format!("The auditor ({audit}) needs this before it decides: {request}"),
@@ -132,7 +130,7 @@ pub fn probes(board: &Board, audit: &TaskId, requests: &[String]) -> Vec<NewTask
         timebox_minutes: Some(PROBE_MINUTES),
         ..NewTask::blank(free_id(board, &format!("{audit}-probe"), number + 1))
     };
-    requests.iter().take(MOST_PROBES).enumerate().map(probe).collect()
+    requests.iter().enumerate().map(probe).collect()
 }
 
 /// `STEM-NUMBER`, or with the next number that no task of the board has.

@@ -164,6 +164,13 @@ pub fn recorded_at(repo: &Repo, path: &Path) -> Result<Vec<Checkout>, GitError> 
     Ok(found)
 }
 
+/// Git's own directory of a worktree, by git's record; the common directory if there is none. The worktree's `.git` file does
+/// not decide: the agent who works there can write it, and sandboxes are opened for what this returns.
+pub fn admin_dir(repo: &Repo, worktree: &Path) -> PathBuf {
+    let record = recorded_at(repo, worktree).ok().and_then(|mut found| found.pop());
+    record.map_or_else(|| repo.common_dir.clone(), |record| record.admin_dir)
+}
+
 /// The same file name, in the resolved parent directory.
 fn in_real_parent(path: &Path) -> PathBuf {
     match (path.parent().and_then(|parent| parent.canonicalize().ok()), path.file_name()) {
@@ -248,6 +255,17 @@ mod tests {
         fs::rename(&path, &aside).unwrap();
         std::os::unix::fs::symlink(&aside, &path).unwrap();
         assert!(!has_lost_git_file(record, &path));
+    }
+
+    #[test]
+    fn git_file_does_not_choose_the_git_directory() {
+        let fixture = Fixture::new();
+        let path = linked(&fixture, "one");
+        let own = fixture.root.join(".git/worktrees/one");
+        assert_eq!(admin_dir(&fixture.repo(), &path), own);
+        fs::write(path.join(".git"), "gitdir: /\n").unwrap();
+        assert_eq!(admin_dir(&fixture.repo(), &path), own);
+        assert_eq!(admin_dir(&fixture.repo(), &fixture.root), fixture.root.join(".git"));
     }
 
     fn linked(fixture: &Fixture, name: &str) -> PathBuf {

@@ -104,7 +104,7 @@ pub fn fingerprint(worktree: &Path, but: &[String]) -> Result<Fingerprint, GitEr
 /// Commits all present files on top of HEAD, without changing branch, index or files: saves work in progress.
 ///
 /// A file that git cannot read, or one above [`LARGEST_SAVED`], does not stop the rest from being saved. `ignored`
-/// files are saved too; paths in `but` are left out. The caller pins the commit under a ref.
+/// files are saved too; untracked paths in `but` are left out. The caller pins the commit under a ref.
 pub fn snapshot(
     repo: &Repo,
     worktree: &Path,
@@ -377,7 +377,24 @@ impl<'a> Scratch<'a> {
         let but = self.not_ignored(but)?;
         let git = git.args(but.iter().map(|path| extent::excluded(path.trim_end_matches('/').as_ref())));
         let what = format!("reading the changed files of {}", self.worktree.display());
-        crate::host::progress::saying(&what, || git.output())
+        let output = crate::host::progress::saying(&what, || git.output())?;
+        self.add_tracked_below(&but)?;
+        Ok(output)
+    }
+
+    /// Adds files at these paths that git tracks: only what git does not know is left out.
+    fn add_tracked_below(&self, paths: &[String]) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let literal = |subcommand| self.git(subcommand).env("GIT_LITERAL_PATHSPECS", "1");
+        let paths = paths.iter().map(|path| path.trim_end_matches('/'));
+        let tracked = literal("ls-files").args(["-z", "--"]).args(paths).run()?;
+        if tracked.is_empty() {
+            return Ok(());
+        }
+        let git = literal("add").args(["-u", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"]);
+        git.stdin(tracked).run().map(|_| ())
     }
 
     fn write_tree(&self) -> Result<CommitId, GitError> {

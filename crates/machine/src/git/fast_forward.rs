@@ -189,6 +189,10 @@ fn is_ours(query: &Query, checkout: &Path, one: &Difference, to: &CommitId) -> R
         let known = |id: &CommitId| content(id).is_ok_and(|text| text == target.as_os_str().as_bytes());
         return Ok(blobs().any(|(mode, id)| mode == "120000" && known(id)));
     }
+    if !meta.is_file() {
+        // A pipe or a device: git never writes one, and would wait for it.
+        return Ok(false);
+    }
     let hashed = |how: &[&str]| -> Result<CommitId, GitError> {
         let git = Git::reading(checkout, "hash-object").args(how).arg("--").arg(&one.path);
         parse_id("hash-object", &git.run_line()?)

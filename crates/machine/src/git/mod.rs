@@ -46,7 +46,7 @@ pub use checkouts::{Checkout, branch_checked_out_at};
 pub use command::{Git, GitError};
 pub use commit::{Identity, NewCommit, commit_tree, identity};
 pub use conflict::{Class, classify};
-pub use content::DirtyKind;
+pub use content::{DirtyKind, DirtyPath};
 pub use merge::{ConflictFile, MergeError, MergeTree, Synced, merge_in_worktree, merge_tree};
 pub use query::{AccessError, ChangeStatus, EntryKind, Query, QueryError};
 pub use refs::{Expected, RefError};

@@ -89,9 +89,8 @@ fn missing(clone: &Path, kept: &Path, links: &[(PathBuf, Oid)]) -> Result<Option
         links.iter().map(|(_, id)| *id).filter(|id| clone.find_commit(*id).is_ok()).collect();
     // A clone without commits has nothing to lose.
     wanted.extend(clone.head().ok().and_then(|head| head.target()));
-    wanted.extend(
-        fs::read_to_string(clone.path().join("HEAD")).ok().and_then(|text| Oid::from_str(text.trim()).ok()),
-    );
+    wanted
+        .extend(plain_text(&clone.path().join("HEAD")).ok().and_then(|text| Oid::from_str(text.trim()).ok()));
     for name in ["refs/heads/*", "refs/tags/*", "refs/stash"] {
         for found in clone.references_glob(name)? {
             wanted.push(found?.peel_to_commit()?.id());

@@ -247,7 +247,9 @@ pub fn settle(
 /// Whether a file is the start of its new version: git was killed while writing it, and it holds no work.
 fn is_half_written(query: &Query, worktree: &Path, to: &CommitId, path: &str) -> Result<bool, AccessError> {
     let Some(whole) = query.file_at(to, path)? else { return Ok(false) };
-    Ok(std::fs::read(worktree.join(path)).is_ok_and(|now| whole.starts_with(&now)))
+    let file = worktree.join(path);
+    let is_file = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    Ok(is_file && std::fs::read(&file).is_ok_and(|now| whole.starts_with(&now)))
 }
 
 /// Removes a file of a worktree, and the directories that this leaves empty.

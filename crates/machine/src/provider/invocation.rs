@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn groups_without_a_value_are_dropped() {
-        let tools = "--permission-mode acceptEdits --allowedTools=Bash,BashOutput,KillShell,Read,Edit,MultiEdit,Write,NotebookEdit,Glob,Grep,LS,TodoWrite --disallowedTools=Task,Agent,EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
+        let tools = "--permission-mode acceptEdits --allowedTools=Bash,BashOutput,KillShell,Read,Edit,MultiEdit,Write,NotebookEdit,Glob,Grep,LS,TodoWrite --disallowedTools=Task,Agent,Workflow,Skill,SendMessage,ListAgents,EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
         assert_eq!(
             line("claude", &job()),
             format!("claude -p --output-format stream-json --verbose {tools}")

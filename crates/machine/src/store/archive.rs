@@ -103,8 +103,7 @@ impl Store {
     fn broken(&self, id: &TaskId, why: &str) -> StoreError {
         StoreError::Invalid {
             message: format!("{} cannot be read: {why}", self.layout().archived(id).display()),
-            hint: "restore that file from a backup; `liza log --task` has what happened to the task"
-                .to_owned(),
+            hint: format!("restore that file from a backup; `liza log --task {id}` has what happened to it"),
         }
     }
 

@@ -230,6 +230,11 @@ pub fn file_clock() -> (i64, i64) {
     (now.tv_sec - margin, now.tv_nsec)
 }
 
+/// Opens a regular file for reading, following no link and waiting for no pipe.
+pub fn open_plain(path: &Path) -> std::io::Result<File> {
+    open_no_follow(path, OpenOptions::new().read(true))
+}
+
 /// Reads a regular file whole, following no link; larger than `limit` is an error.
 pub fn read_whole(path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, FileIdentity)> {
     let file = open_no_follow(path, OpenOptions::new().read(true))?;

@@ -35,7 +35,7 @@ impl Store {
     /// The current text of a page; none if it does not exist.
     pub fn page(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.layout().specs().join(name);
-        match std::fs::read(&path) {
+        match crate::host::read_plain(&path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).doing("read", &path),

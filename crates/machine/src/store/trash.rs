@@ -81,7 +81,7 @@ impl Machine {
             }
             let path = dir.join(&name);
             let meta = fs::symlink_metadata(&path).doing("look at", &path)?;
-            let origin = fs::read_to_string(path.join(ORIGIN))
+            let origin = crate::host::plain_text(&path.join(ORIGIN))
                 .ok()
                 .map(|text| PathBuf::from(text.trim_end_matches('\n')));
             let there = |part: &str| fs::symlink_metadata(path.join(part)).is_ok();

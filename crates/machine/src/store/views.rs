@@ -6,8 +6,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::time::{Duration, Instant};
 
 use super::error::{IoContext, StoreError};
-use super::files::{make_private_dir, replace_disposable_by};
+use super::files::{make_private_dir, open_plain, replace_disposable_by};
 use super::handle::Store;
+use super::lock::open_no_follow;
 use crate::wire::graph_file::{FileHead, Piece};
 
 /// A writer holds the lock for a moment; a process that would wait longer leaves the views unchanged.
@@ -26,7 +27,9 @@ impl Store {
     /// None if other processes hold the lock longer than this call waits.
     pub fn lock_views(&self) -> Result<Option<ViewLock>, StoreError> {
         let path = self.layout().lock_table().with_file_name("views.lock");
-        let open = || OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        // An agent may have put a pipe here, and in place of the files: liza does not wait for its other end.
+        let open =
+            || open_no_follow(&path, OpenOptions::new().write(true).create(true).truncate(false).mode(0o600));
         let file = match open() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 path.parent().map_or(Ok(()), make_private_dir)?;
@@ -48,7 +51,7 @@ impl Store {
 
     /// The first line of the graph's file, and the file; none if liza wrote no such file.
     pub fn graph_head(&self, id: &str, _: &ViewLock) -> Option<(FileHead, File)> {
-        let mut file = File::open(self.layout().graph(id)).ok()?;
+        let mut file = open_plain(&self.layout().graph(id)).ok()?;
         let mut line = Vec::new();
         let mut part = [0_u8; 8192];
         while line.len() < LONGEST_HEAD {
@@ -95,7 +98,7 @@ impl Store {
 
     /// The table of locks as last written.
     pub fn lock_table(&self, _: &ViewLock) -> Option<Vec<u8>> {
-        let file = File::open(self.layout().lock_table()).ok()?;
+        let file = open_plain(&self.layout().lock_table()).ok()?;
         let mut bytes = Vec::with_capacity(4096);
         file.take(LARGEST_TABLE).read_to_end(&mut bytes).ok()?;
         Some(bytes)

@@ -32,6 +32,12 @@ impl OnBoard for SetArgs {
         if !changed.accepted.is_empty() {
             text.push_str(&format!("\naccepted: {}", commas(&changed.accepted)));
         }
+        if !changed.not_accepted.is_empty() {
+            let gates = commas(&changed.not_accepted);
+            text.push_str(&format!(
+                "\nnot accepted: {gates} was changed before, too; `liza gate accept --dry-run` shows the difference"
+            ));
+        }
         Ok(Answer::new(changed, text))
     }
 }

@@ -16,14 +16,19 @@ impl OnBoard for ShowArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let board = session.ctx.read(&Needs::Nothing)?.board;
         let Some((path, text)) = dispatch::last_sent(&session.ctx, &self.task) else {
-            let known = board.task(&self.task).is_some();
-            let why = if known {
-                "no agent was sent a dispatch for it"
-            } else {
-                "there is no such task on this board"
-            };
-            return Err(Failure::new(Code::Result, format!("task `{}`: {why}", self.task))
-                .hint("a dispatch is sent by `liza run` and `liza agent run`, for slices and reports only"));
+            let id = &self.task;
+            if board.task(id).is_none() {
+                return Err(Failure::new(
+                    Code::UnknownTask,
+                    format!("there is no task `{id}` on this board"),
+                )
+                .hint(board.hint_for_task(id)));
+            }
+            return Err(Failure::new(
+                Code::Result,
+                format!("task `{id}`: no agent was sent a dispatch for it"),
+            )
+            .hint("a dispatch is sent by `liza run` and `liza agent run`, for slices and reports only"));
         };
         let value: Value = serde_json::from_str(&text).unwrap_or_default();
         let data = json!({ "task": self.task, "file": path, "dispatch": value });

@@ -27,7 +27,7 @@ impl OnBoard for AddArgs {
                 .hint("write it first, or leave --spec out: the goal's text is enough"));
         }
         let spec_ref = self.spec.clone().unwrap_or_else(|| GOAL_SPEC.to_owned());
-        session.commit(AddGoal { goal, spec_ref, routing: None }, |added| match added.status {
+        session.commit(AddGoal { goal, spec_ref, routing: None, audited: true }, |added| match added.status {
             GoalStatus::InProgress => {
                 format!("{} is the current goal\nnext: liza run", added.goal)
             }

@@ -37,8 +37,8 @@ impl OnBoard for ShowArgs {
             result.epoch
         ));
         text.line(format!("digest:    {}", result.digest));
-        if let Some(summary) = value["summary"].as_str() {
-            text.line(format!("summary:   {}", shown_line(summary)));
+        if let Ok(read) = results::read_for(&shown.task, &shown.bytes) {
+            text.line(format!("summary:   {}", shown_line(read.common().summary)));
         }
         text.line(crate::wire::to_json_pretty(&value));
         Ok(Answer::new(data, text).at(shown.revision))

@@ -64,7 +64,7 @@ impl RunArgs {
     /// Makes it the next goal, with what was said about its route.
     pub(super) fn give_goal(&self, session: &Session, goal: String) -> Result<(), Failure> {
         let routing = Some(self.route.routing(session)?);
-        let add = AddGoal { goal, spec_ref: GOAL_SPEC.to_owned(), routing };
+        let add = AddGoal { goal, spec_ref: GOAL_SPEC.to_owned(), routing, audited: true };
         let added = session.ctx.commit_step(add)?.outcome;
         let text = match added.status {
             GoalStatus::InProgress => format!("{}: {}", added.goal, shown_line(&added.description)),
@@ -216,5 +216,6 @@ fn record(what: &str, routing: &Routing, estimated: Result<Estimate, String>) ->
         risk: routing.risk,
         force: routing.force,
         after: None,
+        once: true,
     }
 }

@@ -19,7 +19,7 @@ pub struct CollapseArgs {
 impl OnBoard for CollapseArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let reason = session.input.text(&self.reason)?;
-        session.commit(CollapseStream { stream: self.stream.clone(), reason }, |done| {
+        session.commit(CollapseStream { stream: self.stream.clone(), reason, unbegun: true }, |done| {
             let mut text = format!("{} only looks from now on\n", done.stream);
             if !done.abandoned.is_empty() {
                 text.line(format!("abandoned: {}", commas(&done.abandoned)));

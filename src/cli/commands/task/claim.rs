@@ -38,8 +38,10 @@ pub fn claimed_text(claimed: &Claimed) -> String {
     if claimed.read_first {
         text.line(format!("read first: liza task show {id} --feedback"));
     }
-    text.push_str(&format!(
-        "next: liza task checkpoint {id} --intent … --risks … --validate … --expect … --file …"
-    ));
+    text.push_str(&if claimed.reports {
+        format!("next: liza task submit {id} --result FILE (`liza task show {id}` names its ssot_id)")
+    } else {
+        format!("next: liza task checkpoint {id} --intent … --risks … --validate … --expect … --file …")
+    });
     text
 }

@@ -12,7 +12,7 @@ use crate::board::task::{Risk, Status};
 use crate::board::testing::{Bench, LEASE, REASONS, commit, finding, id, pause, role};
 use crate::board::{AgentId, Task};
 
-use super::{ATTACKED, CODERS, DOUBLE, RED_TEAM, REVIEWERS, State, Step, TASKS, TASTE};
+use super::{ATTACKED, CODERS, DOUBLE, RED_TEAM, REVIEWERS, Scene, State, Step, TASKS, TASTE, routed};
 
 /// An actor tries a transition. Ending a task or an agent costs two disturbances.
 pub struct Act {
@@ -29,13 +29,13 @@ pub fn describe(what: &Transition) -> String {
     format!("{} {}", what.name(), subject.map(ToString::to_string).unwrap_or_default())
 }
 
-struct Menu<'s> {
-    bench: &'s Bench,
+pub struct Menu<'s> {
+    pub bench: &'s Bench,
     acts: Vec<Act>,
 }
 
 impl Menu<'_> {
-    fn offer(&mut self, cost: usize, by: &str, what: impl Into<Transition>) {
+    pub fn offer(&mut self, cost: usize, by: &str, what: impl Into<Transition>) {
         self.acts.push(Act { by: self.bench.actor(by), what: what.into(), cost });
     }
 }
@@ -44,43 +44,54 @@ impl Menu<'_> {
 pub fn possible(state: &State) -> Vec<Act> {
     let bench = &state.bench;
     let mut menu = Menu { bench, acts: Vec::new() };
-    for (at, name) in TASKS.iter().enumerate() {
-        let task = bench.task(name);
-        match bench.board.intent_of(&id(name)).map(|intent| &intent.work) {
-            Some(Work::Claim(_)) => {
-                menu.offer(0, "human", bench.finish(name));
-                menu.offer(1, "human", bench.cancel(name));
-            }
-            Some(Work::Merge(work)) => {
-                if work.step.is_none() {
-                    menu.offer(0, "reviewer-1", bench.record_move(name));
-                    menu.offer(1, "human", bench.fail_merge(name, MergeFailure::RedGate));
-                    menu.offer(1, "human", bench.fail_merge(name, MergeFailure::LogicConflict));
-                }
-                menu.offer(0, "human", bench.finish_merge(name));
-                let cancel = CancelMerge {
-                    intent: bench.intent(name),
-                    owner: crate::board::testing::process(1),
-                    reason: "the process died".to_owned(),
-                };
-                menu.offer(1, "human", cancel);
-            }
-            _ => {
-                offer_work(&mut menu, name, task);
-                offer_review(&mut menu, name, task, state.known[at].moved);
-                offer_planning(&mut menu, name, task);
-            }
+    if state.scene != Scene::Routed {
+        for (at, name) in TASKS.iter().enumerate() {
+            offer_task(&mut menu, name, state.known[at].moved, &CODERS);
         }
+        offer_team(&mut menu, state);
     }
-    offer_team(&mut menu, state);
+    if state.scene != Scene::Tasks {
+        routed::offer(&mut menu, state);
+    }
     menu.acts
 }
 
-fn offer_work(menu: &mut Menu, name: &str, task: &Task) {
+/// What may happen to a task that changes files.
+pub fn offer_task(menu: &mut Menu, name: &str, moved: bool, workers: &[&str]) {
+    let bench = menu.bench;
+    let task = bench.task(name);
+    match bench.board.intent_of(&id(name)).map(|intent| &intent.work) {
+        Some(Work::Claim(_)) => {
+            menu.offer(0, "human", bench.finish(name));
+            menu.offer(1, "human", bench.cancel(name));
+        }
+        Some(Work::Merge(work)) => {
+            if work.step.is_none() {
+                menu.offer(0, "reviewer-1", bench.record_move(name));
+                menu.offer(1, "human", bench.fail_merge(name, MergeFailure::RedGate));
+                menu.offer(1, "human", bench.fail_merge(name, MergeFailure::LogicConflict));
+            }
+            menu.offer(0, "human", bench.finish_merge(name));
+            let cancel = CancelMerge {
+                intent: bench.intent(name),
+                owner: crate::board::testing::process(1),
+                reason: "the process died".to_owned(),
+            };
+            menu.offer(1, "human", cancel);
+        }
+        _ => {
+            offer_work(menu, name, task, workers);
+            offer_review(menu, name, task, moved);
+            offer_planning(menu, name, task);
+        }
+    }
+}
+
+fn offer_work(menu: &mut Menu, name: &str, task: &Task, workers: &[&str]) {
     let bench = menu.bench;
     let claimable =
         matches!(task.status, Status::Idle | Status::Working | Status::Rejected | Status::IntegrationFailed);
-    for coder in CODERS {
+    for coder in workers {
         if claimable {
             menu.offer(0, coder, bench.begin(name));
         }
@@ -171,7 +182,9 @@ fn offer_planning(menu: &mut Menu, name: &str, task: &Task) {
     }
     menu.offer(2, "planner-1", bench.abandon(name));
     let other = if name == "t1" { "t2" } else { "t1" };
-    menu.offer(2, "planner-1", bench.replace(name, other));
+    if TASKS.contains(&name) {
+        menu.offer(2, "planner-1", bench.replace(name, other));
+    }
 }
 
 fn offer_team(menu: &mut Menu, state: &State) {
@@ -197,7 +210,8 @@ pub fn late(state: &State) -> Vec<Act> {
     let bench = &state.bench;
     let mut menu = Menu { bench, acts: Vec::new() };
     for name in TASKS {
-        let Some(former) = bench.task(name).epoch.checked_sub(1) else { continue };
+        let Some(task) = bench.board.task(&id(name)) else { continue };
+        let Some(former) = task.epoch.checked_sub(1) else { continue };
         for coder in CODERS {
             menu.offer(0, coder, Renew { task: id(name), epoch: Some(former) });
             menu.offer(0, coder, Submit { epoch: Some(former), ..bench.submit(name) });
@@ -215,6 +229,7 @@ pub fn late(state: &State) -> Vec<Act> {
             menu.offer(0, coder, sync);
         }
     }
+    routed::offer_late(&mut menu);
     menu.acts
 }
 

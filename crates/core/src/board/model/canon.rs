@@ -25,6 +25,7 @@ pub fn key(state: &State) -> u128 {
 fn project(state: &State, out: &mut DefaultHasher) {
     (state.paused(), state.paused_a_while).hash(out);
     state.known.hash(out);
+    project_routed(state, out);
     for (name, agent) in &state.board().rest.agents {
         (name.as_str(), agent.is_active()).hash(out);
     }
@@ -32,6 +33,26 @@ fn project(state: &State, out: &mut DefaultHasher) {
         project_head(state.board(), task.head(), &state.bench.now, out);
         project_body(task.body(), out);
         project_intent(state.board(), task, &state.bench.now, out);
+    }
+}
+
+/// The goal, its routes, its workstream, and what was delivered or not.
+fn project_routed(state: &State, out: &mut DefaultHasher) {
+    let board = state.board();
+    state.routed.hash(out);
+    (board.rest.goal.id.as_str(), board.rest.goal.is_open(), board.queued_goals().count()).hash(out);
+    for route in &board.rest.routes {
+        (route.goal.as_deref(), route.task.as_ref(), route.route.as_str(), route.mode.as_str()).hash(out);
+        (route.last_verdict().map(|verdict| verdict.as_str()), route.audits.len(), route.is_waived())
+            .hash(out);
+    }
+    for stream in &board.rest.workstreams {
+        (stream.accepted.is_some(), stream.collapsed.is_some()).hash(out);
+    }
+    board.rest.intents.iter().filter(|intent| intent.task.is_none()).count().hash(out);
+    for task in &board.tasks {
+        (task.id.as_str(), task.result.as_ref().map(|result| result.status.as_str())).hash(out);
+        (task.body().dispatch_attempt(), task.body().previous.is_some()).hash(out);
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::board::graph::waits_for;
 use crate::board::task::{Status, Task};
-use crate::board::{Board, TaskId, Transition, any_overlap, violations};
+use crate::board::{TaskId, Transition, any_overlap, violations};
 
-use super::{ATTACKED, DOUBLE, Known, State, TASKS};
+use super::{ATTACKED, CODE, DOUBLE, Known, State, TASKS, routed};
 
 /// Whether this step was right, or what is wrong with it.
 pub fn judge(before: &State, after: &State, what: &Transition) -> Result<(), String> {
@@ -15,17 +15,21 @@ pub fn judge(before: &State, after: &State, what: &Transition) -> Result<(), Str
         return Err("the revision did not grow by one".to_owned());
     }
     two_own_the_same(after)?;
-    for (at, name) in TASKS.iter().enumerate() {
-        let (Some(old), Some(new)) = (before.board().tasks.get(at), after.board().tasks.get(at)) else {
-            return Err(format!("{name} is gone"));
+    for (at, name) in CODE.iter().enumerate() {
+        let name = TaskId::new(name).map_err(|why| why.to_string())?;
+        let Some(old) = before.board().task(&name) else { continue };
+        let Some(new) = after.board().task(&name) else {
+            routed::left_the_board(old, what).map_err(|wrong| format!("{name}: {wrong}"))?;
+            continue;
         };
         judge_task(before, after, at, old, new).map_err(|wrong| format!("{name}: {wrong}"))?;
     }
+    routed::judge(before, after, what)?;
     if let Transition::Reject(reject) = what {
         accepted_rightly(before, after, &reject.task)?;
     }
     if let Transition::BeginClaim(claim) = what {
-        let unmet = |id: &TaskId| !merged(after.board(), id);
+        let unmet = |id: &TaskId| !merged(after, id);
         if after.board().task(&claim.task).is_some_and(|task| task.depends_on.iter().any(unmet)) {
             return Err(format!("{} was claimed before its dependency was merged", claim.task));
         }
@@ -36,7 +40,8 @@ pub fn judge(before: &State, after: &State, what: &Transition) -> Result<(), Str
     Ok(())
 }
 
-fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) -> Result<(), String> {
+/// What holds for each task, whatever it delivers.
+pub fn judge_any(before: &State, after: &State, old: &Task, new: &Task) -> Result<(), String> {
     if new.epoch < old.epoch {
         return Err("the epoch went back".to_owned());
     }
@@ -59,6 +64,15 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
             return Err("the task changed hands under one epoch".to_owned());
         }
     }
+    Ok(())
+}
+
+fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) -> Result<(), String> {
+    judge_any(before, after, old, new)?;
+    if new.stands_on_result() {
+        // A merge slice with nothing left to change.
+        return Ok(());
+    }
     if new.status == Status::ReadyForReview && old.status == Status::Working && !before.known[at].announced {
         return Err("handed in without a checkpoint of this iteration".to_owned());
     }
@@ -69,7 +83,7 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
     {
         return Err(format!("{approver} implemented it and approved it"));
     }
-    if TASKS[at] == DOUBLE && matches!(new.status, Status::Approved | Status::Merged) {
+    if CODE[at] == DOUBLE && matches!(new.status, Status::Approved | Status::Merged) {
         let Known { approved_by, implementers, .. } = &after.known[at];
         let counted = approved_by.iter().filter(|by| !implementers.contains(by)).count();
         if counted < 2 {
@@ -84,7 +98,7 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
         if merge_of(new) != new.review_commit {
             return Err("merged something else than was approved".to_owned());
         }
-        if TASKS[at] == ATTACKED {
+        if CODE[at] == ATTACKED {
             let Some(by) = new.red_team.as_ref().and_then(|turn| turn.by.as_ref()) else {
                 return Err("merged before the red team had its turn".to_owned());
             };
@@ -132,11 +146,14 @@ fn two_own_the_same(state: &State) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the task or its replacements were merged.
-fn merged(board: &Board, id: &TaskId) -> bool {
-    board.task(id).is_some_and(|task| match task.status {
+/// Whether the task or its replacements were merged. Those that left the board are no replacements of others.
+fn merged(state: &State, id: &TaskId) -> bool {
+    let Some(task) = state.board().task(id) else {
+        return state.bench.world.archived.get(id).is_some_and(|left| left.status == Status::Merged);
+    };
+    match task.status {
         Status::Merged => true,
-        Status::Superseded => waits_for(task).iter().all(|next| merged(board, next)),
+        Status::Superseded => waits_for(task).iter().all(|next| merged(state, next)),
         _ => false,
-    })
+    }
 }

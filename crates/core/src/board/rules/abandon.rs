@@ -137,7 +137,7 @@ impl Verb for Rescope {
         if self.slices {
             self.into.iter().try_for_each(super::add_tasks::check_slice)?;
         }
-        super::streams::check_members(board, &self.members(board), &[], None)?;
+        super::streams::check_members(board, call, &self.members(board), &[], None)?;
         check_finalizable(board, call, &self.into, &self.specs_found)
     }
 

@@ -81,7 +81,7 @@ impl Verb for AcceptResult {
         if self.tasks.is_empty() {
             return check_stream_plan(board, &self.task);
         }
-        check_accepted(board, &self.task, &self.tasks)?;
+        check_accepted(board, call, &self.task, &self.tasks)?;
         check_spawn(board, call, self.tasks.iter().map(|task| &task.role))?;
         check_new(board, call, &self.tasks, true)?;
         self.tasks.iter().try_for_each(check_slice)?;
@@ -89,10 +89,8 @@ impl Verb for AcceptResult {
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
-        let (head, body) = parts(board, &self.task);
         let line = entry(call, Event::ResultAccepted).step(Status::ReadyForReview, Status::Merged);
-        body.history.push(line.detail(format!("digest {}", self.digest)));
-        end_with_nothing(head, body, call);
+        end_with_nothing(board, &self.task, call, line.detail(format!("digest {}", self.digest)));
         if !self.tasks.is_empty() {
             add(board, call, &self.tasks, true, &self.pins);
         }
@@ -127,7 +125,10 @@ impl Verb for RejectResult {
             return Err(refusal!(Code::FeedbackIncomplete, "a rejection names at least one finding")
                 .hint("--finding TEXT, repeated for each"));
         }
-        self.findings.iter().take(MOST_ITEMS).try_for_each(|finding| text_given("--finding", finding))
+        if self.findings.len() > MOST_ITEMS {
+            return Err(refusal!(Code::Limit, "a rejection names at most {MOST_ITEMS} findings"));
+        }
+        self.findings.iter().try_for_each(|finding| text_given("--finding", finding))
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {

@@ -180,7 +180,7 @@ impl Verb for AddTasks {
         if !self.single {
             check_route(board, call, &self.tasks, &self.workstreams)?;
         }
-        check_members(board, &self.tasks, &self.workstreams, None)?;
+        check_members(board, call, &self.tasks, &self.workstreams, None)?;
         if let Some(graph) = &self.graph_id {
             check_graph_id(board, graph)?;
         }

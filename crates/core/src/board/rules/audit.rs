@@ -15,6 +15,8 @@ logged! {
         pub verdict: AuditVerdict,
         pub findings: Vec<String>,
         pub evidence_requests: Vec<String>,
+        /// The head of integration that the auditor saw; without one, the present head.
+        pub head: Option<CommitId>,
         /// Probes that bring the evidence the auditor asks for, added in the same commit.
         pub probes: Option<AddTasks>,
     }
@@ -47,7 +49,7 @@ impl Verb for RecordAudit {
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let probes = self.probes.as_ref().map(|probes| probes.change(board, call).tasks).unwrap_or_default();
         let goal = board.task(&self.task).map(|task| board.goal_of(task).to_owned()).unwrap_or_default();
-        let head = board.rest.integration.head.clone();
+        let head = self.head.clone().or_else(|| board.rest.integration.head.clone());
         let kept = |texts: &[String]| -> Vec<String> {
             let short = |text: &String| crate::text::clipped(text, LONGEST_FINDING).into_owned();
             texts.iter().take(MOST_FINDINGS).map(short).collect()
@@ -82,6 +84,8 @@ logged! {
     /// A person delivers what no auditor has approved.
     pub struct WaiveAudit {
         pub reason: String,
+        /// It covers the audits there were, by their number; older records go by the time.
+        pub counted: bool,
     }
 }
 
@@ -98,11 +102,13 @@ impl Verb for WaiveAudit {
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let goals: Vec<String> = board.unaudited().iter().filter_map(|route| route.goal.clone()).collect();
-        let waiver = Waiver { reason: self.reason.clone(), by: call.by.id(), time: call.now.wall };
+        let (by, time) = (call.by.id(), call.now.wall);
+        let waiver = Waiver { reason: self.reason.clone(), by, time, audits: None };
         for goal in &goals {
             let of_goal = |route: &&mut Route| route.goal.as_ref() == Some(goal);
             if let Some(route) = board.rest.routes.iter_mut().rfind(of_goal) {
-                route.waived = Some(waiver.clone());
+                let audits = self.counted.then_some(route.audits.len() as u64);
+                route.waived = Some(Waiver { audits, ..waiver.clone() });
             }
         }
         AuditWaived { goals, reason: self.reason.clone() }
@@ -110,15 +116,33 @@ impl Verb for WaiveAudit {
 }
 
 /// Whether everything that was routed may be delivered.
-pub fn check_audited(board: &Board) -> Result<(), Refusal> {
+pub fn check_audited(board: &Board, call: &Call) -> Result<(), Refusal> {
     let open = board.unaudited();
-    let Some(route) = open.first() else { return Ok(()) };
+    match open.first().filter(|_| call.guards.on(Guard::Audit)) {
+        Some(route) => Err(unaudited(route, "may not be delivered yet")),
+        None => Ok(()),
+    }
+}
+
+/// Whether the current goal may be called complete: no auditor is needed, one has approved, or a person delivered it without.
+pub fn check_goal_audited(board: &Board, call: &Call) -> Result<(), Refusal> {
+    let open = board.route().filter(|route| !board.may_be_delivered(&board.rest.goal, route));
+    match open.filter(|_| call.guards.on(Guard::Audit)) {
+        Some(route) => Err(unaudited(route, "is not complete")),
+        None => Ok(()),
+    }
+}
+
+fn unaudited(route: &Route, may_not: &str) -> Refusal {
     let goal = route.goal.as_deref().unwrap_or_default();
     let what = match route.audits.last() {
         None => "no auditor has reviewed it".to_owned(),
+        Some(audit) if audit.verdict == AuditVerdict::Approve => {
+            format!("integration has changed since the auditor approved it ({})", audit.task)
+        }
         Some(audit) => format!("the auditor said {} ({})", audit.verdict.as_str(), audit.task),
     };
-    Err(refusal!(Code::Unaudited, "{goal} may not be delivered yet: {what}")
+    refusal!(Code::Unaudited, "{goal} {may_not}: {what}")
         .hint("`liza run` goes on with it; a person may deliver it all the same: `liza deliver --unaudited \"REASON\"`")
-        .detail("goal", goal))
+        .detail("goal", goal)
 }

@@ -352,7 +352,10 @@ fn claim_work(board: &Board, intent: u64, owner: &Process) -> Result<(Intent, Cl
     }
 }
 
-outcome!(Claimed { task: TaskId, epoch: u64, worktree: String, branch: String, base_commit: CommitId, iteration: u32, lease_expires: Option<Wall>, integration_fix: bool, conflicts: Vec<String>, read_first: bool });
+outcome!(Claimed { task: TaskId, epoch: u64, worktree: String, branch: String, base_commit: CommitId, iteration: u32, lease_expires: Option<Wall>, integration_fix: bool, conflicts: Vec<String>, read_first: bool,
+    // A report: no checkpoint is to be written. Not kept for repeated requests, so that older journals lead to the same boards.
+    #[serde(skip)]
+    reports: bool });
 
 impl Verb for FinishClaim {
     const OPERATION: Option<Operation> = None;
@@ -413,6 +416,7 @@ impl Verb for FinishClaim {
             integration_fix: head.integration_fix,
             conflicts: self.conflicts.clone(),
             read_first,
+            reports: head.kind == Kind::Report,
         };
         answer(board, &intent, &outcome);
         outcome

@@ -8,6 +8,9 @@ logged! {
     pub struct CollapseStream {
         pub stream: WorkstreamId,
         pub reason: String,
+        /// What was blocked before any agent claimed it is given up, too, and claims in the making are waited for; not so in
+        /// older records.
+        pub unbegun: bool,
     }
 }
 
@@ -29,7 +32,11 @@ impl CollapseStream {
                 && task.kind != Kind::Report
                 && !task.status.is_terminal()
         };
-        let unclaimed = |task: &&Task| matches!(task.status, Status::Draft | Status::Idle);
+        let unclaimed = |task: &&Task| match task.status {
+            Status::Draft | Status::Idle => true,
+            Status::Blocked => self.unbegun && task.implementers.is_empty(),
+            _ => false,
+        };
         board.tasks.iter().filter(of_it).partition(unclaimed)
     }
 }
@@ -54,7 +61,13 @@ impl Verb for CollapseStream {
         if stream.collapsed.is_some() {
             return Err(refusal!(Code::Transition, "the workstream `{}` only looks already", stream.id));
         }
-        self.members(board).0.iter().try_for_each(|task| no_intent(board, &task.id))
+        let (unclaimed, others) = self.members(board);
+        // A claim that is being made may be undone, and the task would be there to be claimed again.
+        let claims = |task: &&&Task| {
+            let intent = board.intent_of(&task.id);
+            self.unbegun && intent.is_some_and(|intent| matches!(intent.work, Work::Claim(_)))
+        };
+        unclaimed.iter().chain(others.iter().filter(claims)).try_for_each(|task| no_intent(board, &task.id))
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {

@@ -116,7 +116,7 @@ impl Verb for EditTask {
         if self.slices {
             check_slice(&self.after)?;
             self.check_kind_stays(task)?;
-            check_members(board, std::slice::from_ref(&*self.after), &[], None)?;
+            check_members(board, call, std::slice::from_ref(&*self.after), &[], None)?;
             let moves =
                 self.before.workstream != self.after.workstream || self.before.kind != self.after.kind;
             if moves && board.is_planned_for_goal(task) {

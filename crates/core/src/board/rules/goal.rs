@@ -1,10 +1,14 @@
 //! The goal is reached when nothing is left to do for it; a new task opens it again.
 
+use super::audit::check_goal_audited;
 use super::prelude::*;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CompleteGoal {}
+logged! {
+    pub struct CompleteGoal {
+        /// The auditor of a routed goal was asked; not so in older records.
+        pub audited: bool,
+    }
+}
 
 outcome!(GoalCompleted { goal: String, status: GoalStatus });
 
@@ -14,7 +18,8 @@ impl Verb for CompleteGoal {
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         human_only(call, "say that the goal is reached")?;
-        reached(board)
+        reached(board)?;
+        if self.audited { check_goal_audited(board, call) } else { Ok(()) }
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
@@ -46,9 +51,10 @@ fn reached(board: &Board) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether another goal may take the place of the current one.
-fn is_over(board: &Board) -> bool {
-    !board.rest.goal.is_open() || reached(board).is_ok()
+/// Whether another goal may take the place of the current one. `audited` means that its auditor is asked, too.
+fn is_over(board: &Board, call: &Call, audited: bool) -> bool {
+    let approved = || !audited || check_goal_audited(board, call).is_ok();
+    !board.rest.goal.is_open() || reached(board).is_ok() && approved()
 }
 
 /// Makes this the current goal; the one before it is kept.
@@ -79,6 +85,8 @@ logged! {
         pub spec_ref: String,
         /// It was given to `liza run`, which routes it when it starts.
         pub routing: Option<Routing>,
+        /// A routed goal before it is over only when its auditor approves; not so in older records.
+        pub audited: bool,
     }
 }
 
@@ -104,14 +112,15 @@ impl Verb for AddGoal {
         goal.created = Some(call.now.wall);
         goal.routing.clone_from(&self.routing);
         let waiting = board.queued_goals().count() as u64;
-        let starts = is_over(board) && waiting == 0;
+        let over = is_over(board, call, self.audited);
+        let starts = over && waiting == 0;
         let status = if starts { GoalStatus::InProgress } else { GoalStatus::Queued };
         let outcome = GoalAdded {
             goal: goal.id.clone(),
             description: goal.description.clone(),
             spec_ref: goal.spec_ref.clone(),
             status,
-            ahead: if starts { 0 } else { waiting + u64::from(!is_over(board)) },
+            ahead: if starts { 0 } else { waiting + u64::from(!over) },
         };
         if starts {
             begin(board, call, goal);
@@ -123,10 +132,13 @@ impl Verb for AddGoal {
     }
 }
 
-/// The first goal of the queue becomes the current one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StartGoal {}
+logged! {
+    /// The first goal of the queue becomes the current one.
+    pub struct StartGoal {
+        /// The goal before it is over only when its auditor approves; not so in older records.
+        pub audited: bool,
+    }
+}
 
 outcome!(GoalStarted { goal: String, description: String });
 
@@ -139,7 +151,10 @@ impl Verb for StartGoal {
         if board.queued_goals().next().is_none() {
             return Err(refusal!(Code::Transition, "no goal waits").hint("give one: `liza goal \"TEXT\"`"));
         }
-        if !is_over(board) {
+        if self.audited && board.rest.goal.is_open() && reached(board).is_ok() {
+            check_goal_audited(board, call)?;
+        }
+        if !is_over(board, call, self.audited) {
             let id = &board.rest.goal.id;
             return Err(refusal!(Code::Transition, "{id} is not complete")
                 .hint(format!("`liza run` works on it, `liza goal abandon {id} --reason …` gives it up")));
@@ -324,7 +339,7 @@ mod tests {
     #[test]
     fn new_task_reopens_a_completed_goal() {
         let mut bench = Bench::with_tasks(&["t", "v"]);
-        assert_eq!(bench.refused("human", CompleteGoal {}), Code::Transition);
+        assert_eq!(bench.refused("human", CompleteGoal { audited: true }), Code::Transition);
         bench.ok("human", Abandon { task: id("t"), reason: "not needed".to_owned() });
         bench.hand_in("coder-1", "v");
         let review = bench.start_review("v");
@@ -332,20 +347,20 @@ mod tests {
         let approve = bench.approve("v");
         bench.ok("reviewer-1", approve);
         bench.merge("v");
-        assert_eq!(bench.refused("planner-1", CompleteGoal {}), Code::HumanOnly);
-        bench.ok("human", CompleteGoal {});
+        assert_eq!(bench.refused("planner-1", CompleteGoal { audited: true }), Code::HumanOnly);
+        bench.ok("human", CompleteGoal { audited: true });
         assert_eq!(bench.board.rest.goal.status, GoalStatus::Complete);
         bench.ok("human", plan_of(vec![new_task("u", "src/u.rs")]));
         assert_eq!(bench.board.rest.goal.status, GoalStatus::InProgress);
-        assert_eq!(Bench::new().refused("human", CompleteGoal {}), Code::Transition);
+        assert_eq!(Bench::new().refused("human", CompleteGoal { audited: true }), Code::Transition);
     }
 
     #[test]
     fn goal_with_only_abandoned_tasks_is_not_reached() {
         let mut bench = Bench::with_tasks(&["t"]);
         bench.ok("human", Abandon { task: id("t"), reason: "not needed".to_owned() });
-        assert_eq!(bench.refused("human", CompleteGoal {}), Code::Transition);
+        assert_eq!(bench.refused("human", CompleteGoal { audited: true }), Code::Transition);
         bench.board.rest.archived = 1;
-        bench.ok("human", CompleteGoal {});
+        bench.ok("human", CompleteGoal { audited: true });
     }
 }

@@ -135,6 +135,17 @@ outcome!(NotMerged {
     hunks: Vec<ConflictHunk>,
 });
 
+/// Ends a task as MERGED: it holds nothing any more.
+pub(super) fn end_merged(head: &mut Head, body: &mut Body, record: MergeRecord) {
+    head.status = Status::Merged;
+    head.lease = None;
+    head.review_lease = None;
+    head.reserved_until = None;
+    head.holds_paths = false;
+    head.holds_paths_until = None;
+    body.merge = Some(record);
+}
+
 impl Verb for FinishMerge {
     const OPERATION: Option<Operation> = None;
     type Outcome = MergeEnd;
@@ -158,12 +169,15 @@ impl Verb for FinishMerge {
         super::expectations::land(board, &id);
         let (head, body) = parts(board, &id);
         let from = head.status;
-        head.status = Status::Merged;
-        head.lease = None;
-        head.review_lease = None;
-        head.reserved_until = None;
-        head.holds_paths = false;
-        head.holds_paths_until = None;
+        let record = MergeRecord {
+            commit: Some(self.merge_commit.clone()),
+            onto: Some(self.onto.clone()),
+            nothing: false,
+            by: intent.by.clone(),
+            time: call.now.wall,
+            drift: self.drift,
+        };
+        end_merged(head, body, record);
         body.blocked_from = None;
         body.blocked_reason = None;
         body.blocked_questions = Vec::new();
@@ -172,14 +186,6 @@ impl Verb for FinishMerge {
             body.gates.clone_from(&work.gates);
         }
         body.actual_outputs = body.submission.as_ref().map(|found| found.files.clone()).unwrap_or_default();
-        body.merge = Some(MergeRecord {
-            commit: Some(self.merge_commit.clone()),
-            onto: Some(self.onto.clone()),
-            nothing: false,
-            by: intent.by.clone(),
-            time: call.now.wall,
-            drift: self.drift,
-        });
         let mut line = entry(call, Event::Merged).step(from, Status::Merged).commit(&self.merge_commit);
         line.agent = intent.by.clone();
         if work.resolved.is_some() {

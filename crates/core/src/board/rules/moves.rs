@@ -1,5 +1,6 @@
 //! Branches that move by other means than the merge of a task, and the one place a move is recorded before it is made.
 
+use super::audit::check_audited;
 use super::prelude::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +18,8 @@ logged! {
         pub owner: Process,
         /// The checkout of that branch, whose files move along.
         pub checkout: Option<String>,
+        /// A delivery needs the auditors of routed goals, or a person's waiver; not so in older records.
+        pub audited: bool,
     }
 }
 
@@ -32,6 +35,9 @@ impl Verb for BeginMove {
         human_only(call, verb)?;
         call.check_switches(None)?;
         text_given("--reason", &self.reason)?;
+        if self.audited && self.kind == MoveKind::Deliver {
+            check_audited(board, call)?;
+        }
         let open = board.rest.intents.iter().find(|intent| match &intent.work {
             Work::Advance(work) | Work::Deliver(work) => work.branch == self.branch,
             _ => false,

@@ -31,7 +31,10 @@ impl Verb for Redispatch {
                 "task `{}` is no slice, so it is not dispatched again",
                 task.id
             )
-            .hint(format!("`liza task release {}` or `liza task handoff {0}` lets it go", task.id)));
+            .hint(format!(
+                "`liza task release {}` or `liza task handoff {0} --summary … --next …` lets it go",
+                task.id
+            )));
         }
         text_given("reason", &self.reason)
     }

@@ -23,6 +23,8 @@ logged! {
         pub force: Option<Way>,
         /// Why it goes another way than before.
         pub after: Option<String>,
+        /// A goal of several streams stays one, and keeps its audits; not so in older records.
+        pub once: bool,
     }
 }
 
@@ -46,6 +48,13 @@ impl Verb for RecordRoute {
             && board.goal(goal).is_none()
         {
             return Err(refusal!(Code::UnknownRecord, "there is no goal `{}`", goal.escape_debug()));
+        }
+        let routed = self.goal.as_deref().and_then(|goal| board.route_of_goal(goal));
+        if let Some(route) = routed.filter(|route| self.once && route.route == Way::Multi) {
+            let goal = route.goal.as_deref().unwrap_or_default();
+            return Err(refusal!(Code::Transition, "{goal} is routed to multi already")
+                .hint("`liza run` goes on with it")
+                .detail("goal", goal));
         }
         if let Some(task) = &self.task {
             find(board, task)?;

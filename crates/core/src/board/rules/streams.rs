@@ -177,6 +177,7 @@ pub fn open_streams(board: &mut Board, streams: &[NewStream]) {
 /// Whether tasks may join the streams they name. `opened` come with the same plan; `accepted` is the one whose plan makes them.
 pub fn check_members(
     board: &Board,
+    call: &Call,
     tasks: &[NewTask],
     opened: &[NewStream],
     accepted: Option<&WorkstreamId>,
@@ -202,7 +203,8 @@ pub fn check_members(
             .detail("task", task.id.as_str())
             .detail("workstream", id.as_str()));
         };
-        if stream.accepted.is_none() && accepted != Some(id) {
+        let planned = stream.accepted.is_some() || accepted == Some(id);
+        if !planned && call.guards.on(Guard::PlanFirst) {
             return Err(plan_first(task, id));
         }
         if let Some(collapsed) = stream.collapsed.as_ref().filter(|_| task.kind != Kind::Report) {
@@ -289,8 +291,8 @@ pub fn check_route(
 }
 
 /// The tasks of an accepted plan belong to its stream.
-pub fn check_accepted(board: &Board, plan: &TaskId, tasks: &[NewTask]) -> Result<(), Refusal> {
-    let Some(stream) = board.planned_by(plan) else { return check_members(board, tasks, &[], None) };
+pub fn check_accepted(board: &Board, call: &Call, plan: &TaskId, tasks: &[NewTask]) -> Result<(), Refusal> {
+    let Some(stream) = board.planned_by(plan) else { return check_members(board, call, tasks, &[], None) };
     if let Some(task) = tasks.iter().find(|task| task.workstream.as_ref() != Some(&stream.id)) {
         return Err(refusal!(
             Code::Value,
@@ -306,7 +308,7 @@ pub fn check_accepted(board: &Board, plan: &TaskId, tasks: &[NewTask]) -> Result
         return Err(refusal!(Code::ReadOnly, "the goal only looks, so task `{}` is refused", task.id)
             .detail("task", task.id.as_str()));
     }
-    check_members(board, tasks, &[], Some(&stream.id))
+    check_members(board, call, tasks, &[], Some(&stream.id))
 }
 
 /// The plan of a workstream brings its tasks.

@@ -1,5 +1,6 @@
 //! Submitting a result: one JSON value that liza has validated, from an unchanged worktree.
 
+use super::merge::end_merged;
 use super::prelude::*;
 
 logged! {
@@ -128,8 +129,8 @@ impl Verb for SubmitResult {
                 body.history.push(line(Status::ReadyForReview).iteration(head.iteration));
             }
             ResultStatus::Complete => {
-                body.history.push(line(Status::Merged).iteration(head.iteration));
-                end_with_nothing(head, body, call);
+                let line = line(Status::Merged).iteration(head.iteration);
+                end_with_nothing(board, &self.task, call, line);
             }
             ResultStatus::Blocked => {
                 let why = self.blocked_reason.clone().unwrap_or_default();
@@ -146,7 +147,7 @@ impl Verb for SubmitResult {
         }
         ResultSubmitted {
             task: self.task.clone(),
-            status: head.status,
+            status: parts(board, &self.task).0.status,
             result: self.status,
             digest: self.digest.clone(),
             epoch,
@@ -157,23 +158,14 @@ impl Verb for SubmitResult {
 }
 
 /// Ends a task whose result is all there is: nothing was to be merged.
-pub(super) fn end_with_nothing(head: &mut Head, body: &mut Body, call: &Call) {
-    head.status = Status::Merged;
-    head.lease = None;
-    head.review_lease = None;
-    head.reserved_until = None;
-    head.holds_paths = false;
-    head.holds_paths_until = None;
+pub(super) fn end_with_nothing(board: &mut Board, id: &TaskId, call: &Call, line: HistoryEntry) {
+    super::expectations::forget(board, id);
+    let (head, body) = parts(board, id);
+    body.history.push(line);
     body.rejection_reason = None;
     body.rejection_feedback = None;
-    body.merge = Some(MergeRecord {
-        commit: None,
-        onto: None,
-        nothing: true,
-        by: call.by.id(),
-        time: call.now.wall,
-        drift: 0,
-    });
+    let (by, time) = (call.by.id(), call.now.wall);
+    end_merged(head, body, MergeRecord { commit: None, onto: None, nothing: true, by, time, drift: 0 });
 }
 
 /// Blocks a slice that did not end; its holder is fenced from here on.

@@ -7,7 +7,7 @@ use crate::board::testing::*;
 use crate::board::{Code, Status};
 
 fn goal(text: &str) -> AddGoal {
-    AddGoal { goal: text.to_owned(), spec_ref: "goal".to_owned(), routing: None }
+    AddGoal { goal: text.to_owned(), spec_ref: "goal".to_owned(), routing: None, audited: true }
 }
 
 /// Work on a task from its claim to its merge.
@@ -35,11 +35,11 @@ fn second_goal_starts_when_the_first_is_reached() {
     let board = &bench.board;
     assert_eq!((board.rest.goal.id.as_str(), board.rest.goals[0].status), ("goal-2", GoalStatus::Complete));
     assert!(!board.is_planned() && board.has_former_goals());
-    assert_eq!(bench.refused("human", CompleteGoal {}), Code::Transition);
+    assert_eq!(bench.refused("human", CompleteGoal { audited: true }), Code::Transition);
     bench.ok("human", plan_of(vec![new_task("u", "u/")]));
     assert_eq!((bench.task("t").goal.as_deref(), bench.task("u").goal.as_deref()), (None, Some("goal-2")));
     merge(&mut bench, "u");
-    bench.ok("human", CompleteGoal {});
+    bench.ok("human", CompleteGoal { audited: true });
     // Archived tasks are counted for their own goal.
     bench.ok("human", ArchiveTasks { tasks: vec![id("t")] });
     assert_eq!((bench.board.rest.archived, bench.board.archived_of_goal()), (1, 0));
@@ -54,12 +54,12 @@ fn queued_goals_start_in_order() {
         let added = bench.ok("human", goal(text));
         assert_eq!((&added["status"], &added["ahead"]), (&"QUEUED".into(), &ahead.into()));
     }
-    assert_eq!(bench.refused("human", StartGoal {}), Code::Transition);
+    assert_eq!(bench.refused("human", StartGoal { audited: true }), Code::Transition);
     let abandon = |goal: &str| AbandonGoal { goal: goal.to_owned(), reason: "not needed".to_owned() };
     bench.ok("human", abandon("goal-1"));
     assert_eq!(bench.status("t"), Status::Abandoned);
     assert_eq!(bench.refused("human", plan_of(vec![new_task("u", "u/")])), Code::Transition);
-    assert_eq!(bench.ok("human", StartGoal {})["goal"], "goal-2");
+    assert_eq!(bench.ok("human", StartGoal { audited: true })["goal"], "goal-2");
     bench.ok("human", abandon("goal-3"));
     assert_eq!(bench.refused("human", abandon("goal-3")), Code::Transition);
     let ids: Vec<&str> = bench.board.all_goals().map(|goal| goal.id.as_str()).collect();
@@ -74,7 +74,7 @@ fn single_jobs_neither_plan_nor_complete_a_goal() {
     bench.ok("human", single);
     assert!(!bench.board.is_planned() && bench.board.is_of_current_goal(bench.task("job")));
     merge(&mut bench, "job");
-    assert_eq!(bench.refused("human", CompleteGoal {}), Code::Transition);
+    assert_eq!(bench.refused("human", CompleteGoal { audited: true }), Code::Transition);
 }
 
 #[test]

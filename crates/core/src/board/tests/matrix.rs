@@ -370,6 +370,7 @@ fn person_verbs_are_refused_to_agents() {
             reason: "upstream".to_owned(),
             owner: process(1),
             checkout: None,
+            audited: false,
         }
         .into(),
         AdoptEdit { goal_description: Some("another goal".to_owned()), ..AdoptEdit::default() }.into(),

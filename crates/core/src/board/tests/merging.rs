@@ -168,6 +168,7 @@ fn advance_is_recorded_before_the_branch_moves() {
         reason: reason.to_owned(),
         owner: process(1),
         checkout: None,
+        audited: false,
     };
     assert_eq!(bench.refused("human", begin("")), Code::Incomplete);
     let intent = bench.ok("human", begin("upstream"))["intent"].as_u64().expect("a number");

@@ -5,7 +5,7 @@ use crate::board::rules::*;
 use crate::board::slice::SliceKind;
 use crate::board::task::{Kind, Status};
 use crate::board::testing::*;
-use crate::board::{Code, Transition};
+use crate::board::{Code, Transition, violations};
 
 const DIGEST: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
@@ -66,6 +66,33 @@ fn accept(name: &str) -> AcceptResult {
 fn reject(name: &str, reason: &str) -> RejectResult {
     let findings = vec!["slice w-1 has no criterion".to_owned()];
     RejectResult { task: id(name), digest: DIGEST.to_owned(), reason: reason.to_owned(), findings }
+}
+
+#[test]
+fn blessed_report_can_end() {
+    let mut bench = bench();
+    for name in ["probe", "plan"] {
+        let (gate, hash, reason) = ("replay".to_owned(), "a1b2c3d4".to_owned(), "one more step".to_owned());
+        bench.ok("human", BlessGate { task: Some(id(name)), gate, hash, reason });
+    }
+    bench.claim("operator-1", "probe");
+    bench.ok("operator-1", submit(&bench, "probe", ResultStatus::Complete));
+    bench.claim("supervisor-1", "plan");
+    bench.ok("supervisor-1", submit(&bench, "plan", ResultStatus::Complete));
+    bench.ok("planner-1", accept("plan"));
+    assert!(bench.board.rest.expectations.is_empty());
+    assert_eq!(violations(&bench.board), []);
+}
+
+#[test]
+fn rejection_has_bounded_findings() {
+    let mut bench = bench();
+    bench.claim("supervisor-1", "plan");
+    bench.ok("supervisor-1", submit(&bench, "plan", ResultStatus::Complete));
+    let many = RejectResult { findings: vec!["x".to_owned(); 201], ..reject("plan", "too much") };
+    assert_eq!(bench.refused("planner-1", many), Code::Limit);
+    let long = RejectResult { findings: vec!["x".repeat(1 << 20)], ..reject("plan", "too long") };
+    assert_ne!(bench.refused("planner-1", long), Code::Transition);
 }
 
 #[test]

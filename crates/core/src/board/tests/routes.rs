@@ -1,5 +1,6 @@
 //! Routes, workstreams and audits: what a plan may open, when slices join, and what an auditor decides.
 
+use crate::board::goals::GoalStatus;
 use crate::board::refusal::Code;
 use crate::board::result::ResultStatus;
 use crate::board::route::{AuditVerdict, Estimate, RunMode, Way};
@@ -50,6 +51,18 @@ fn route(force: Option<Way>, mode: RunMode) -> RecordRoute {
         risk: None,
         force,
         after: None,
+        once: true,
+    }
+}
+
+fn deliver() -> BeginMove {
+    BeginMove {
+        kind: MoveKind::Deliver,
+        branch: "main".to_owned(),
+        reason: "it is done".to_owned(),
+        owner: process(1),
+        checkout: None,
+        audited: true,
     }
 }
 
@@ -93,7 +106,7 @@ fn route_is_computed_from_its_estimate() {
     let recorded = bench.board.route().expect("a route");
     assert_eq!((recorded.route, recorded.task.clone()), (Way::Single, Some(id("job"))));
     assert_eq!(bench.status("job"), Status::Idle);
-    assert!(!recorded.is_audited() && recorded.may_be_delivered());
+    assert!(!recorded.is_audited() && recorded.needs_no_approval());
 }
 
 #[test]
@@ -137,7 +150,8 @@ fn slice_joins_after_its_plan_and_inside_its_stream() {
     bench.ok("planner-1", plan_of(vec![slice("s", "a/x.rs", "a"), slice("u", "a/y.rs", "a")]));
     // Collapsed, it gives up what is not begun, and takes reports only.
     bench.claim("coder-1", "s");
-    let collapse = CollapseStream { stream: stream_id("A"), reason: "it hangs together".to_owned() };
+    let collapse =
+        CollapseStream { stream: stream_id("A"), reason: "it hangs together".to_owned(), unbegun: true };
     assert_eq!(bench.refused("coder-1", collapse.clone()), Code::Role);
     bench.ok("planner-1", collapse.clone());
     assert_eq!((bench.status("s"), bench.status("u")), (Status::Working, Status::Abandoned));
@@ -163,7 +177,7 @@ fn reading_goal_takes_reports_only() {
 fn audit_decides_and_five_rounds_are_the_most() {
     let mut bench = multi(RunMode::Write);
     let config = AuditConfig::default();
-    assert_eq!(check_audited(&bench.board).expect_err("not yet").code, Code::Unaudited);
+    assert_eq!(bench.refused("human", deliver()), Code::Unaudited);
     for round in 1..=5 {
         assert_eq!(audit::next_step(&bench.board, &config), Step::Ask { round });
         let task = audit::audit_task(&bench.board, round);
@@ -177,17 +191,126 @@ fn audit_decides_and_five_rounds_are_the_most() {
             verdict: AuditVerdict::Block,
             findings: vec!["not good enough".to_owned()],
             evidence_requests: Vec::new(),
+            head: None,
             probes: None,
         };
         assert_eq!(bench.refused("planner-1", record.clone()), Code::HumanOnly);
         bench.ok("human", record.clone());
         assert_eq!(bench.refused("human", record), Code::Transition, "once");
+        assert_eq!(bench.refused("human", CompleteGoal { audited: true }), Code::Unaudited);
     }
     assert_eq!(
         audit::next_step(&bench.board, &config),
         Step::Exhausted { rounds: 5, verdict: AuditVerdict::Block }
     );
-    assert_eq!(bench.refused("planner-1", WaiveAudit { reason: "fine".to_owned() }), Code::HumanOnly);
-    bench.ok("human", WaiveAudit { reason: "I have read it".to_owned() });
-    assert!(check_audited(&bench.board).is_ok());
+    assert_eq!(
+        bench.refused("planner-1", WaiveAudit { reason: "fine".to_owned(), counted: true }),
+        Code::HumanOnly
+    );
+    bench.ok("human", WaiveAudit { reason: "I have read it".to_owned(), counted: true });
+    bench.ok("human", deliver());
+}
+
+#[test]
+fn unaudited_goal_lets_no_other_start() {
+    let mut bench = multi(RunMode::Write);
+    let next =
+        || AddGoal { goal: "the next".to_owned(), spec_ref: "goal".to_owned(), routing: None, audited: true };
+    let again = bench.refusal("human", route(Some(Way::Single), RunMode::Write));
+    assert_eq!(again.code, Code::Transition, "a second route would take the audits away");
+    // Everything is done, and the auditor was not asked.
+    let task = audit::audit_task(&bench.board, 1);
+    let name = task.id.to_string();
+    bench.ok("human", plan_of(vec![task]));
+    end_report(&mut bench, &name);
+    let mut before = bench.clone();
+    before.ok("human", AddGoal { audited: false, ..next() });
+    assert_eq!(before.board.rest.goal.id, "goal-2", "older records are replayed as they were");
+    assert_eq!(bench.ok("human", next())["status"], "QUEUED");
+    assert_eq!(bench.refused("human", StartGoal { audited: true }), Code::Unaudited);
+    assert_eq!(bench.refused("human", CompleteGoal { audited: true }), Code::Unaudited);
+    let record = |verdict: AuditVerdict| RecordAudit {
+        task: id(&name),
+        verdict,
+        findings: Vec::new(),
+        evidence_requests: Vec::new(),
+        head: None,
+        probes: None,
+    };
+    let mut approved = bench.clone();
+    approved.ok("liza", record(AuditVerdict::Approve));
+    approved.ok("human", CompleteGoal { audited: true });
+    approved.ok("human", StartGoal { audited: true });
+    // A waiver covers what was said before, not a verdict of the same second.
+    bench.ok("human", WaiveAudit { reason: "I have read it".to_owned(), counted: true });
+    assert_eq!(
+        audit::next_step(&bench.board, &AuditConfig::default()),
+        Step::Nothing,
+        "a person has decided"
+    );
+    let mut waived = bench.clone();
+    waived.ok("human", deliver());
+    bench.ok("liza", record(AuditVerdict::Block));
+    assert_eq!(bench.refused("human", deliver()), Code::Unaudited);
+    assert_eq!(bench.refused("human", StartGoal { audited: true }), Code::Unaudited);
+}
+
+#[test]
+fn collapse_leaves_nothing_to_be_claimed() {
+    let mut bench = multi(RunMode::Mixed);
+    bench.ok("planner-1", plan_with(vec![stream("a", &["a/"])]));
+    bench.board.rest.workstreams[0].accepted = Some(bench.now.wall);
+    let slice = |name: &str| {
+        let mut task = new_task(name, &format!("a/{name}.rs"));
+        task.workstream = Some(stream_id("a"));
+        task
+    };
+    bench.ok("planner-1", plan_of(vec![slice("s"), slice("u"), slice("v")]));
+    bench.ok("planner-1", bench.block("s"));
+    bench.claim("coder-1", "u");
+    bench.ok("coder-1", bench.block("u"));
+    let collapse = CollapseStream { stream: stream_id("a"), reason: "it hangs".to_owned(), unbegun: true };
+    // A claim that is being made may be undone: it is waited for.
+    bench.ok("coder-2", bench.begin("v"));
+    assert_eq!(bench.refused("planner-1", collapse.clone()), Code::IntentOpen);
+    bench.ok("human", bench.cancel("v"));
+    let mut before = bench.clone();
+    before.ok("planner-1", CollapseStream { unbegun: false, ..collapse.clone() });
+    assert_eq!(before.status("s"), Status::Blocked, "older records are replayed as they were");
+    let done = bench.ok("planner-1", collapse);
+    assert_eq!(
+        (&done["abandoned"], &done["under_way"]),
+        (&serde_json::json!(["s", "v"]), &serde_json::json!(["u"]))
+    );
+    assert_eq!(bench.status("u"), Status::Blocked, "what an agent has begun goes on to its end");
+}
+
+#[test]
+fn approval_ends_with_the_next_merge() {
+    let mut bench = multi(RunMode::Write);
+    let seen = bench.board.rest.integration.head.clone();
+    let task = audit::audit_task(&bench.board, 1);
+    let name = task.id.to_string();
+    bench.ok("human", plan_of(vec![task]));
+    end_report(&mut bench, &name);
+    let approve = RecordAudit {
+        task: id(&name),
+        verdict: AuditVerdict::Approve,
+        findings: Vec::new(),
+        evidence_requests: Vec::new(),
+        head: seen.clone(),
+        probes: None,
+    };
+    bench.ok("human", approve);
+    assert!(check_audited(&bench.board, &bench.call(bench.actor("human"))).is_ok());
+    // More is merged for the goal: the auditor has not seen it.
+    let later = Some(commit(9));
+    bench.board.rest.integration.head.clone_from(&later);
+    let refusal = check_audited(&bench.board, &bench.call(bench.actor("human"))).expect_err("not audited");
+    assert_eq!(refusal.code, Code::Unaudited);
+    assert!(refusal.message.contains("changed since"), "{}", refusal.message);
+    assert_eq!(audit::next_step(&bench.board, &AuditConfig::default()), Step::Ask { round: 1 });
+    // What is merged for later goals does not count against a goal that is over.
+    bench.board.rest.goal.status = GoalStatus::Complete;
+    assert!(check_audited(&bench.board, &bench.call(bench.actor("human"))).is_ok());
 }

@@ -23,6 +23,7 @@ words! {
         NearLimit = "near_limit",
         Reassigned = "reassigned",
         StaleDraft = "stale_draft",
+        PlanWaiting = "plan_waiting",
         ImmediateDiscovery = "immediate_discovery",
         ApprovalRate = "approval_rate",
         AnswerOverdue = "answer_overdue",

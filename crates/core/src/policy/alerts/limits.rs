@@ -24,6 +24,9 @@ pub const STALLED_SECONDS: u64 = 15 * 60;
 /// A draft that is not finalized: a planning session, with the questions it raises, ends within a day.
 pub const DRAFT_SECONDS: u64 = 24 * 3600;
 
+/// A plan of a workstream that is neither accepted nor sent back: a run decides within seconds, and each slice waits for it.
+pub const PLAN_SECONDS: u64 = 10 * 60;
+
 /// The CHECKPOINT switch halts all agents until a person resumes. A coffee is half an hour, a meeting two; after a working
 /// day no person is coming, and the file ESCALATION says so.
 pub const CHECKPOINT_SECONDS: [(u64, &str); 3] = [(30 * 60, "30m"), (2 * 3600, "2h"), (8 * 3600, "8h")];

@@ -33,7 +33,7 @@ type BoardRule = fn(&Situation, &mut Report);
 const OF_OUTSIDE: [OutsideRule; 3] = [outside::switch_set, outside::checkpoint_stale, outside::disk_low];
 
 /// One function a kind.
-const OF_BOARD: [BoardRule; 19] = [
+const OF_BOARD: [BoardRule; 20] = [
     whole::rolled_back,
     whole::integration_moved,
     whole::integration_red,
@@ -46,6 +46,7 @@ const OF_BOARD: [BoardRule; 19] = [
     tasks::near_limit,
     tasks::reassigned,
     tasks::stale_draft,
+    tasks::plan_waiting,
     whole::immediate_discovery,
     whole::approval_rate,
     whole::answer_overdue,

@@ -2,6 +2,7 @@
 
 use super::{alert::*, limits::*, situation::*};
 use crate::board::lease::Lease;
+use crate::board::result::acceptance_hint;
 use crate::policy::prelude::*;
 
 fn open<'a>(s: &Situation<'a>) -> impl Iterator<Item = &'a Task> {
@@ -193,5 +194,15 @@ pub fn stale_draft(s: &Situation, report: &mut Report) {
         let text = format!("{id} has been a draft for {}", ago(i64::try_from(age).unwrap_or(i64::MAX)));
         let hint = format!("`liza task finalize {id}`, or `liza task abandon {id} --reason …`");
         report.tell(Alert::new(Kind::StaleDraft, id, moved, text, hint).info());
+    }
+}
+
+pub fn plan_waiting(s: &Situation, report: &mut Report) {
+    for task in in_state(s, Status::ReadyForReview).filter(|task| task.awaits_acceptance()) {
+        let (id, moved) = (&task.id, last_moved(task));
+        let Some(age) = report.due(s.age(moved), PLAN_SECONDS) else { continue };
+        let since = ago(i64::try_from(age).unwrap_or(i64::MAX));
+        let text = format!("{id}, the plan of {}, has waited for acceptance for {since}", holder(task));
+        report.tell(Alert::new(Kind::PlanWaiting, id, moved, text, acceptance_hint(id)));
     }
 }

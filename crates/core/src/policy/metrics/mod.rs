@@ -67,6 +67,8 @@ pub struct Counts {
     pub waiting: u64,
     pub abandoned: u64,
     pub superseded: u64,
+    /// Of all: those that deliver a result and no commit.
+    pub reports: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -241,6 +243,7 @@ fn counts(tasks: &[&Task]) -> Counts {
     let mut counts = Counts::default();
     for task in tasks {
         counts.total += 1;
+        counts.reports += u64::from(task.kind == crate::board::task::Kind::Report);
         match task.status {
             Status::Merged => counts.done += 1,
             Status::Working
@@ -340,6 +343,7 @@ impl Metrics {
             ("tasks_waiting", self.tasks.waiting),
             ("tasks_abandoned", self.tasks.abandoned),
             ("tasks_superseded", self.tasks.superseded),
+            ("tasks_reports", self.tasks.reports),
         ];
         all.extend(tasks.map(|(name, value)| (name.to_owned(), number(value))));
         self.iterations.figures("iterations", &mut all);

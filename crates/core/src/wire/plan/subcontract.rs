@@ -3,7 +3,7 @@
 //! Every task is reviewed anyway, so a subcontract for a reviewer becomes no task: its criteria are asked of the reviewer of what it
 //! was to review, and what waited for it waits for that.
 
-use super::work_graph::{Defaults, Standing, complete, extend, is_document, paths_of, wrong};
+use super::work_graph::{Defaults, Standing, complete, extend, kind_of, paths_of, role_of, wrong};
 use super::{ForeignError, Planned};
 use crate::board::fields::record;
 use crate::board::task::{Kind, Risk, Scope};
@@ -195,6 +195,10 @@ impl PlannedSubcontracts {
 
     /// The children of a sequential one are done in their order, unless what they wait for says otherwise.
     fn order_children(&mut self) -> Result<(), ForeignError> {
+        let mut places: BTreeMap<TaskId, usize> = BTreeMap::new();
+        for (at, one) in self.subcontracts.iter().enumerate() {
+            places.entry(one.id.clone()).or_insert(at);
+        }
         for at in 0..self.subcontracts.len() {
             let place = format!("subcontracts[{at}].execution_mode");
             match self.subcontracts[at].execution_mode.as_deref().map(str::to_ascii_lowercase).as_deref() {
@@ -215,24 +219,24 @@ impl PlannedSubcontracts {
                 .map(|one| one.id.clone())
                 .collect();
             for pair in children.windows(2) {
-                if !self.waits_for(&pair[0], &pair[1])
-                    && let Some(later) = self.subcontracts.iter_mut().find(|one| one.id == pair[1])
+                if !self.waits_for(&pair[0], &pair[1], &places)
+                    && let Some(later) = places.get(&pair[1])
                 {
-                    later.wait_for(&pair[0]);
+                    self.subcontracts[*later].wait_for(&pair[0]);
                 }
             }
         }
         Ok(())
     }
 
-    fn waits_for(&self, one: &TaskId, other: &TaskId) -> bool {
+    fn waits_for(&self, one: &TaskId, other: &TaskId, places: &BTreeMap<TaskId, usize>) -> bool {
         let mut open = vec![one];
         let mut seen = BTreeSet::new();
         while let Some(id) = open.pop().filter(|id| *id != other) {
             if seen.insert(id)
-                && let Some(found) = self.subcontracts.iter().find(|one| &one.id == id)
+                && let Some(found) = places.get(id)
             {
-                open.extend(&found.depends_on);
+                open.extend(&self.subcontracts[*found].depends_on);
             }
             if open.is_empty() {
                 return false;
@@ -244,9 +248,7 @@ impl PlannedSubcontracts {
 
 impl Subcontract {
     fn is_review(&self) -> bool {
-        Role::of_work_graph(&self.assigned_role)
-            .or_else(|| Role::new(&self.assigned_role).ok())
-            .is_some_and(|role| role.judges())
+        role_of("", &self.assigned_role).is_ok_and(|role| role.judges())
     }
 
     fn wait_for(&mut self, id: &TaskId) {
@@ -336,28 +338,18 @@ impl Subcontract {
         tags.extend(
             self.feature_id.as_ref().filter(|id| !id.is_null()).map(|id| format!("feature-{}", text_of(id))),
         );
-        let role = match Role::of_work_graph(&self.assigned_role) {
-            Some(role) => role,
-            None => Role::new(&self.assigned_role).map_err(|why| {
-                wrong(
-                    &format!("{place}.assigned_role"),
-                    format!("{} cannot be a role: {why}", quoted(&self.assigned_role)),
-                )
-            })?,
-        };
-        let is_documentation = !owned.is_empty() && owned.iter().all(is_document);
         Ok(NewTask {
             title: clipped(title.unwrap_or_default(), super::work_graph::LONGEST_TITLE).into_owned(),
             description: self.description.trim().to_owned(),
             spec_ref,
             done_when: self.acceptance_criteria.clone(),
             scope,
+            kind: kind_of(self.kind, &owned),
             owns: owned,
             depends_on: self.depends_on.clone(),
             priority: self.priority,
-            kind: self.kind.unwrap_or(if is_documentation { Kind::Docs } else { Kind::Code }),
             risk: self.risk,
-            role,
+            role: role_of(&format!("{place}.assigned_role"), &self.assigned_role)?,
             parent: self.parent_id.clone(),
             tags,
             checklist: self.checklist.clone(),

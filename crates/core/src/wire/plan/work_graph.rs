@@ -213,17 +213,16 @@ impl PlannedNode {
         let first = text.lines().next().unwrap_or_default().trim();
         let title = clipped(first, LONGEST_TITLE).into_owned();
         let description = if title == text { String::new() } else { text.to_owned() };
-        let is_documentation = !owned.is_empty() && owned.iter().all(is_document);
         Ok(NewTask {
             title,
             description,
             spec_ref: self.spec_ref.clone(),
             done_when: self.done_when.clone(),
             scope,
+            kind: kind_of(self.kind, &owned),
             owns: owned,
             depends_on: self.dependencies.clone(),
             priority: self.priority,
-            kind: self.kind.unwrap_or(if is_documentation { Kind::Docs } else { Kind::Code }),
             risk: self.risk,
             role: self.role(place)?,
             tags: self.tags.clone(),
@@ -271,13 +270,8 @@ impl PlannedNode {
 
     fn role(&self, place: &str) -> Result<Role, ForeignError> {
         let place = format!("{place}.owner_role");
-        let role = match Role::of_work_graph(&self.owner_role) {
-            Some(role) => role,
-            None => Role::new(&self.owner_role).map_err(|why| {
-                wrong(&place, format!("{} cannot be a role: {why}", quoted(&self.owner_role)))
-            })?,
-        };
-        if matches!(role.as_str(), "code_reviewer" | "red_team") {
+        let role = role_of(&place, &self.owner_role)?;
+        if role.judges() {
             return Err(wrong(
                 &place,
                 format!(
@@ -289,6 +283,19 @@ impl PlannedNode {
         }
         Ok(role)
     }
+}
+
+/// A role in the words of a work graph, or of the project.
+pub(super) fn role_of(place: &str, text: &str) -> Result<Role, ForeignError> {
+    let own =
+        || Role::new(text).map_err(|why| wrong(place, format!("{} cannot be a role: {why}", quoted(text))));
+    Role::of_work_graph(text).map_or_else(own, Ok)
+}
+
+/// Documentation, if what it changes is nothing else.
+pub(super) fn kind_of(named: Option<Kind>, owned: &[PathPattern]) -> Kind {
+    let is_documentation = !owned.is_empty() && owned.iter().all(is_document);
+    named.unwrap_or(if is_documentation { Kind::Docs } else { Kind::Code })
 }
 
 /// Gives a task what holds for all of the plan and it does not say itself.

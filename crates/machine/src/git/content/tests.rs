@@ -126,6 +126,21 @@ fn status_separates_staged_changed_and_new() {
 }
 
 #[test]
+fn left_out_paths_are_saved_once_tracked() {
+    let fixture = Fixture::new();
+    let path = linked(&fixture);
+    write_in(&path, "made/by-agent", "one");
+    commit_in(&path, "tracked");
+    write_in(&path, "made/by-agent", "two");
+    write_in(&path, "made/by-tool", "x");
+    let who = Identity::fallback().at(1_700_000_000);
+    let saved = snapshot(&fixture.repo(), &path, "wip", &who, &[], &["made/".to_owned()]).unwrap();
+    let show = |file: &str| format!("{}:made/{file}", saved.commit);
+    assert_eq!(fixture.git(&["show", &show("by-agent")]), "two");
+    assert_eq!(fixture.git(&["ls-tree", "--name-only", saved.commit.as_str(), "made/"]), "made/by-agent");
+}
+
+#[test]
 fn snapshot_saves_everything_and_changes_nothing() {
     let fixture = Fixture::new();
     let path = linked(&fixture);

@@ -1,8 +1,13 @@
 //! Alerts about one task.
 
 use super::Desk;
-use crate::board::rules::{AddTasks, MergeFailure, RetireAgent};
-use crate::board::testing::{Bench, LEASE, REASONS, agent, id, new_task, pause, plan_of};
+use crate::board::result::ResultStatus;
+use crate::board::rules::{
+    AddTasks, MergeFailure, NewTask, RejectResult, RetireAgent, SubmitResult, Unchanged,
+};
+use crate::board::slice::SliceKind;
+use crate::board::task::Kind as BoardKind;
+use crate::board::testing::{Bench, LEASE, REASONS, agent, id, new_task, pause, plan_of, role, untouched};
 use crate::policy::alerts::Kind;
 
 /// The grace of a bench: one heartbeat of its configuration.
@@ -300,4 +305,42 @@ fn a_draft_is_stale_after_a_day() {
     desk.bench.tick(1);
     assert_eq!(desk.news(Kind::StaleDraft), ["t1"]);
     assert!(desk.news(Kind::StaleDraft).is_empty());
+}
+
+#[test]
+fn plan_that_waits_for_acceptance_is_reported_once() {
+    let mut bench = Bench::new();
+    bench.register("supervisor-1", &["supervisor"]);
+    let plan = NewTask {
+        kind: BoardKind::Report,
+        role: role("supervisor"),
+        slice_kind: Some(SliceKind::Work),
+        scope: Default::default(),
+        ..new_task("a-plan", "a/")
+    };
+    bench.ok("human", plan_of(vec![plan]));
+    bench.claim("supervisor-1", "a-plan");
+    let digest = "0123456789abcdef".repeat(4);
+    let result = SubmitResult {
+        task: id("a-plan"),
+        epoch: None,
+        status: ResultStatus::Complete,
+        summary: "planned".to_owned(),
+        blocked_reason: None,
+        evidence: Vec::new(),
+        digest: digest.clone(),
+        found: Unchanged { head: untouched().head, changed: Vec::new(), untracked: Vec::new() },
+    };
+    bench.ok("supervisor-1", result);
+    let mut desk = Desk::new(bench);
+    desk.bench.tick(599);
+    assert!(desk.of(Kind::PlanWaiting).is_empty());
+    desk.bench.tick(1);
+    assert_eq!(desk.news(Kind::PlanWaiting), ["a-plan"]);
+    assert!(desk.text(Kind::PlanWaiting).contains("supervisor-1"));
+    desk.bench.tick(600);
+    assert!(desk.news(Kind::PlanWaiting).is_empty(), "once");
+    let (task, reason, findings) = (id("a-plan"), REASONS[0].to_owned(), vec!["no criterion".to_owned()]);
+    desk.bench.ok("human", RejectResult { task, digest, reason, findings });
+    assert!(desk.of(Kind::PlanWaiting).is_empty());
 }
