@@ -91,7 +91,7 @@ class World:
 
 
 def counted(world, scratch, words, who):
-    """What one command does, by strace."""
+    """What strace counts for one command."""
     trace = os.path.join(scratch, "trace")
     world.run(["strace", "-f", "-qq", "-o", trace, world.liza, *words], who)
     with open(trace, encoding="utf-8", errors="replace") as file:
@@ -160,7 +160,7 @@ def measure(world, scratch):
 
 
 def without_ancestors(work):
-    """Does the work in a process that init has adopted: how deep the caller stands must not be counted."""
+    """Runs in a process that init has adopted, so that the number of the caller's ancestors does not count."""
     reader, writer = os.pipe()
     if os.fork() == 0:
         os.setsid()

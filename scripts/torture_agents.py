@@ -1,8 +1,8 @@
 """The part of `scripts/torture` with hostile agents: a grammar of shell steps, drawn by a seed, that real agents do below
 real runners of a real `liza run`, between honest work. `HostileWorld.judge` says what must hold afterwards.
 
-A step never touches what liza cannot protect from a process of the same user and does not promise to: the person's files,
-branches and home, and the copies below `.git/liza`. What it plants is written down, so that nothing else may have changed."""
+A step does not touch what liza cannot protect from a process of the same user: the person's files,
+branches and home, and the copies below `.git/liza`. The world records what a step plants; everything else must be unchanged."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ import time
 from torture_team import TEAM, TeamWorld, count, words_of
 from torture_world import Failed, put
 
-# Which git a planted program was started by, and by whom that was: liza itself must never run one.
+# Which git started a planted program, and which process started that git: liza itself must never run one.
 CANARY = """#!/bin/sh
 parent=$(sed 's/.*) //' "/proc/$PPID/stat" 2>/dev/null | cut -d ' ' -f 2)
 case "$(readlink "/proc/$PPID/exe") $(readlink "/proc/$parent/exe")" in
@@ -26,7 +26,7 @@ esac
 exit 0
 """
 
-# What a step may say; `@…@` is drawn. `$GIT` is the common git directory, `$B` takes the identity off, `$T` is the task.
+# The steps; `@…@` is drawn from DRAWN. `$GIT` is the common git directory, `$B` removes the identity, `$T` is the task.
 GRAMMAR = {
     "identity": [
         "$B liza @verb@", "$B setsid -w liza @verb@", "LIZA_AGENT_ID=@agent@ LIZA_AGENT_TOKEN_FILE=$ROOT/.liza/tokens/@agent@ liza @verb@",
@@ -101,7 +101,7 @@ DRAWN = {
     "file": ["state.yaml.lock", "log.yaml", "state.yaml"],
     "signal": ["KILL", "STOP", "TERM"],
 }
-# Honest enough to land something; what a step does to it is the step's business.
+# Honest work that can land, unless a step destroys it.
 FIRST = r"""
 ROOT=$PROJECT_ROOT; GIT=$ROOT/.git; T=${LIZA_TASK:-t0}; B="env -i PATH=$PATH HOME=$HOME"
 # Processes of this world alone: nothing else is ever killed.
@@ -156,7 +156,7 @@ class HostileWorld(TeamWorld):
             self.planted += "\n".join(lines)
 
     def persons(self):
-        """Everything a person has beside the checkout: settings, branches and tags that no step makes, files elsewhere."""
+        """The person's things outside the checkout: settings, branches and tags that no step makes, files elsewhere."""
         with open(self.path(".git/config")) as file:
             config = [line for line in file.read().splitlines() if line.strip()]
         with open(os.path.join(self.home, ".gitconfig"), "rb") as file:
@@ -171,7 +171,7 @@ class HostileWorld(TeamWorld):
         return {"config": config, "gitconfig": own, "refs": refs, "files": files}
 
     def clean_git(self, *args):
-        """git without anything that was planted: a repository of its own over the same objects and refs."""
+        """Git without planted settings: a separate repository with the same objects and refs."""
         clean = os.path.join(self.home, "clean.git")
         if not os.path.isdir(clean):
             subprocess.run(["git", "init", "-q", "--bare", clean], env=self.env, check=True)
@@ -188,7 +188,7 @@ class HostileWorld(TeamWorld):
         return ran.stdout.decode(errors="replace").strip()
 
     def repair(self):
-        """What a person does who is told that something is wrong: what liza says, and the branch put back where liza left it."""
+        """A person's repair: the commands that liza names, and moving the branch back to where liza left it."""
         for _ in range(4):
             self.liza("resume")
             fixed = self.liza("doctor", "--fix")
@@ -227,14 +227,14 @@ class HostileWorld(TeamWorld):
         """What must hold, whatever the agents did."""
         self.must("validate")
         self.must("verify")
-        if ran := self.told("by-liza"):
+        if ran := self.lines_in("by-liza"):
             raise Failed(f"liza ran a planted program: {ran[0]}")
         if self.checkout() != self.before:
             raise Failed(f"the user's checkout was touched: {set(map(str, self.checkout())) ^ set(map(str, self.before))}")
         self.compare(self.persons())
         with open(self.path(".liza/log.yaml"), errors="replace") as file:
             journal = file.read()
-        for ack in self.told("acks"):
+        for ack in self.lines_in("acks"):
             if f"{ack}\"" not in journal and f"{ack}'" not in journal and f"{ack}\n" not in journal and f"{ack}," not in journal:
                 raise Failed(f"the acknowledged note {ack} is not in the journal")
         self.only_approved()
@@ -247,7 +247,7 @@ class HostileWorld(TeamWorld):
             raise Failed(f"settings of the person are gone: {lost}")
 
     def only_approved(self):
-        """Every commit on integration is a merge that liza made of exactly what somebody else approved."""
+        """Every commit on integration is liza's merge of exactly the commit that another agent approved."""
         start = self.clean_git("rev-parse", "refs/heads/main")
         merges = {}
         for row in self.data("task", "list")["tasks"]:
@@ -312,7 +312,7 @@ def one_world(options, chance, seconds):
             world.close()
 
 
-# What a kind of step needs, and how to see whether it is there.
+# What each kind of step needs, and a check for it.
 NEEDS = {
     "namespaces": (["unshare", "-rmpf", "--mount-proc", "true"], "this user may not make namespaces"),
     "kills": (["pgrep", "-V"], "there is no pgrep"),

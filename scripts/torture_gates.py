@@ -35,7 +35,7 @@ class GateWorld(TeamWorld):
         self.before = self.checkout()
 
     def processes(self):
-        """Also processes that have dropped their environment: found by working directory and command line."""
+        """Also processes without environment, by working directory and command line."""
         found = super().processes()
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -48,7 +48,7 @@ class GateWorld(TeamWorld):
         return found
 
     def asked(self, *args, who=None, exits=(0,), env=None):
-        """What a command answered as JSON; fails unless it exits so."""
+        """The JSON answer of a command; fails on another exit code."""
         ran = self.liza("--json", *args, who=who, env=env)
         if ran.returncode not in exits:
             raise Failed(f"liza {' '.join(args)}: exit {ran.returncode}: {(ran.stdout + ran.stderr).decode(errors='replace')[-3000:]}")
@@ -59,7 +59,7 @@ class GateWorld(TeamWorld):
         return self.asked("gate", "run", "--tree", rev, "--fresh", exits=(0, 7))["data"]["gates"]
 
     def begun(self, task, paths, *more, who="coder-1", title=None):
-        """A claimed task after its checkpoint; where its worktree is."""
+        """Claims a task and writes its checkpoint; returns its worktree."""
         self.must("task", "add", "--id", task, "--title", title or task, "--spec", "specs/vision.md", "--done", "it works",
                   "--kind", "docs", "--finalize", *[word for path in paths for word in ("--in", path)], *more)
         worktree = self.data("task", "claim", task, who=who)["worktree"]
@@ -99,7 +99,7 @@ class GateWorld(TeamWorld):
             raise Failed("the user's checkout was touched")
 
 
-# How a gate can refuse to end; @MARK@ is what its sleepers sleep for.
+# Ways in which a gate does not end; @MARK@ is the seconds that its processes sleep.
 HANGING = {
     "plain": "sleep @MARK@",
     "deaf": "trap '' TERM INT HUP USR1; while :; do sleep @MARK@; done",
@@ -115,7 +115,7 @@ HANGING = {
 
 
 def part_hang(options):
-    """F5: time is over, the reason names it, and nothing of the gate is left when liza answers."""
+    """F5: the gate is stopped at its time limit, the reason names it, and no process of the gate is left when liza answers."""
     took, world = [], GateWorld(options)
     names = list(HANGING)
     gates = [{"name": name, "command": HANGING[name].replace("@MARK@", world.mark), "timeout": 1, "optional": True} for name in names]
@@ -175,7 +175,7 @@ def part_daemons(options):
 
 
 def peak_of(process, world):
-    """The greatest memory in KiB that liza and its holders ever had, each by itself, and all at once."""
+    """Peak memory in KiB of liza and its holders, each alone and all together."""
     peaks = {}
     while process.poll() is None:
         for pid in [process.pid, *(pid for pid, words in world.processes().items() if "__hold" in words)]:
@@ -244,10 +244,10 @@ def part_secrets(options):
             passed = ["API_KEY", "GITHUB_TOKEN", "DATABASE_PASSWORD"] if kind == "passed on" else []
             tell = "env; env >&2; env > \"$HOME/out/environment\"; printf '%s' \"$API_KEY\" | sed 's/./&/g'"
             world.gates({"name": "tell", "command": tell, "pass_environment": passed})
-            # Variables that would stop git or liza itself are no canaries.
+            # Not variables that would stop git or liza itself.
             env = {name: value for name, value in values.items() if not name.startswith(("LIZA_", "GIT_"))}
             world.asked("gate", "run", "--tree", "main", env=env)
-            got = "\n".join(world.told("environment"))
+            got = "\n".join(world.lines_in("environment"))
             reached = [name for name in env if values[name] in got]
             if reached != passed:
                 raise Failed(f"the gate got {reached}")
@@ -260,7 +260,7 @@ def part_secrets(options):
                         raise Failed(f"{name} holds {found}")
             # The tokens of agents, too, by variable and through git's configuration variables.
             ran = world.asked("gate", "run", "--tree", "main", "--fresh", who="reviewer-1", env={"GIT_CONFIG_PARAMETERS": "'user.name=canary'"})
-            got = "\n".join(world.told("environment"))
+            got = "\n".join(world.lines_in("environment"))
             wrong = re.findall(r"^(?:GIT_\w+|LIZA_(?!GATE(?:_COMMIT)?=)\w+)", got, re.M)
             if wrong or world.tokens["reviewer-1"] in got or ran["data"]["gates"]["tell"]["status"] != "pass":
                 raise Failed(f"the gate got {wrong}: {ran}")
@@ -271,7 +271,7 @@ def part_secrets(options):
     return each("secrets", ["not passed on", "passed on"], check, lambda: f"{len(names)} canaries")
 
 
-# Each would make a file `canary` if a shell, or anything like it, ever read it.
+# Each creates a file `canary` if a shell executes it.
 PAYLOADS = [
     "$(touch canary)", "`touch canary`", "; touch canary", "& touch canary", "&& touch canary", "|| touch canary", "| touch canary",
     "x; touch canary #", "'; touch canary; '", "\"; touch canary; \"", "'$(touch canary)'", "\"$(touch canary)\"", "\\\\$(touch canary)",
@@ -301,7 +301,7 @@ def part_metacharacters(options):
     live, done = [], {"commands": 0}
 
     def said(*args, who=None):
-        # Not whether it is refused matters here, only which processes it starts.
+        # Refused or not: only the started processes matter here.
         done["commands"] += 1
         ran = world.liza("--json", *args, who=who)
         if ran.returncode not in range(0, 12):
@@ -380,7 +380,7 @@ def part_metacharacters(options):
 
 
 def board_of(world):
-    """All that a gate must not change."""
+    """Everything that a gate must not change."""
     found = {}
     for place, dirs, files in os.walk(world.path(".liza")):
         inside = os.path.relpath(place, world.path(".liza")).split(os.sep)[0]
@@ -492,7 +492,7 @@ def ways_of(world, act):
 
 
 def known_ways(world, act):
-    """Ways that do get through, and are said to (decision 0021): a token, shown where no ancestor can be seen."""
+    """Ways that succeed, as documented (decision 0021): a token presented where ancestors cannot be read."""
     shown = f"cd '{world.root}' && LIZA_AGENT_ID=reviewer-1 LIZA_AGENT_TOKEN_FILE='{world.root}/.liza/tokens/reviewer-1'"
     return {
         "another pid namespace": f"{shown} unshare -p -f --mount-proc '{world.binary}' --json {act}",
@@ -598,14 +598,14 @@ def part_gate_processes(options):
             world.gates({"name": "actor", "command": ["sh", f"{world.home}/rebel.sh"]})
             before = board_of(world)
             said = world.judged()["actor"]
-            heard = "\n".join(world.told("rebel")).count("refused.identity")
+            heard = "\n".join(world.lines_in("rebel")).count("refused.identity")
             figures["attempts"] += 9
             if said["status"] != "could_not_run" or heard != 9 or board_of(world) != before:
-                raise Failed(f"{said}, {heard} refusals of 9: {world.told('rebel')}")
+                raise Failed(f"{said}, {heard} refusals of 9: {world.lines_in('rebel')}")
             world.gone(2)
 
     def live(job):
-        """Outside of a gate the same commands do change something: otherwise nothing was shown above."""
+        """A control: outside of a gate the same commands change something."""
         who, args = job
         world.restore("ready")
         before = board_of(world)

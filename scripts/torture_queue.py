@@ -32,7 +32,7 @@ def shared(at, text):
 
 
 class QueueWorld(GateWorld):
-    """One whose integration has a file that many tasks share."""
+    """A world whose integration has a file that many tasks share."""
 
     def prepare_bare(self):
         super().prepare_bare()
@@ -59,7 +59,7 @@ class QueueWorld(GateWorld):
         return len(commits)
 
     def nothing_left(self):
-        """No process, no held lock, no ref or worktree that nothing accounts for."""
+        """Checks that no process, held lock, unknown ref or unknown worktree is left."""
         self.gone(10)
         for place, _, names in os.walk(self.path(".liza")):
             for name in names:
@@ -91,7 +91,7 @@ def kill(pid):
 
 
 def stands_still(process, seconds=60):
-    """Waits until it has come to the point at which it stops."""
+    """Waits until the process has stopped at its point."""
     end = time.time() + seconds
     while time.time() < end and process.poll() is None:
         with open(f"/proc/{process.pid}/stat") as file:
@@ -102,7 +102,7 @@ def stands_still(process, seconds=60):
 
 
 class Mergers:
-    """Several that merge at once, shot at: the mergers themselves, the holders of their gates, and the gates."""
+    """Several mergers at once; mergers, holders of gates and gates are killed at random."""
 
     def __init__(self, world, chance):
         self.world, self.chance, self.alive, self.done = world, chance, [], {}
@@ -159,7 +159,7 @@ class Mergers:
 
 
 def queued(world, many):
-    """Approved tasks from one base; where each belongs, and what its reason must name."""
+    """Approved tasks from one base; the expected outcome of each, and what its reason must name."""
     right = {}
     for number in range(many):
         task, part = f"t{number:02}", number % 30
@@ -173,7 +173,7 @@ def queued(world, many):
             files, end = {"shared.txt": shared(8 + (part - 10) * 6 + number // 30 * 3, f"by {task}")}, ("MERGED", None)
         else:
             files, end = {f"{task}.txt": "alone\n"}, ("MERGED", None)
-        # The first of each kind is the most urgent, so it is known who wins.
+        # The first of each kind is the most urgent, so the winner is known.
         urgent = "9" if part == 0 or number == 6 else "1"
         world.approved(task, files, "--owns", f"own-{task}/", "--priority", urgent, who=("coder-1", "coder-2")[number % 2])
         right[task] = end
@@ -181,7 +181,7 @@ def queued(world, many):
 
 
 def part_queue(options):
-    """Tasks that share files, conflict, or are red only together; mergers and gates are killed until all is done."""
+    """Tasks that share files, conflict, or fail only together; mergers and gates are killed until every task has its outcome."""
     many, figures = (30 if options.quick else 60), []
 
     def check(seed):
@@ -191,7 +191,7 @@ def part_queue(options):
             right = queued(world, many)
             world.gates(gate_of(0.15))
             mergers.until_done(900)
-            # Whatever a killed command left is ended by the next one.
+            # The next command recovers the work of a killed one.
             world.must("note", "afterwards")
             for task, (status, names) in right.items():
                 found = world.status_of(task)
@@ -225,7 +225,7 @@ class MovedWorld(QueueWorld):
         return self.git("commit-tree", "-p", parent, "-m", f"by hand: {name}", tree)
 
     def push(self, name):
-        """Moves integration past liza to a commit on top of wherever it is; from where and to where."""
+        """Moves integration without liza to a new commit on its head; returns old and new head."""
         for _ in range(20):
             head = self.git("rev-parse", "integration")
             new = self.commit_on(head, name)
@@ -235,7 +235,7 @@ class MovedWorld(QueueWorld):
 
 
 def why_stopped(answer):
-    """The codes for which a queue, or what was left of it, was not merged."""
+    """The error codes with which a queue, or the rest of one, was not merged."""
     codes = {one.get("code") for one in (answer.get("data") or {}).get("merges", []) if one["outcome"] == "refused"}
     return codes | {answer.get("error", {}).get("code")} - {None}
 
@@ -299,7 +299,7 @@ def part_moved(options):
             wanted = ("board.integration_moved",) if kind == "raw green" else ("gate.integration_red", "board.integration_moved")
             if stopped and not why_stopped(answer) & set(wanted) or not stopped and "APPROVED" in world.statuses().values():
                 raise Failed(f"the merge ended with {code}: {answer}")
-            # Nothing is built on it until a person has accepted it.
+            # Liza does not build on it until a person accepts it.
             if "APPROVED" in world.statuses().values():
                 again = merge_all(6, 7)
                 if not why_stopped(again) & set(wanted):
@@ -363,7 +363,7 @@ class KillWorld(GateWorld):
         self.gates(*[{"name": name, "command": f"echo asked >> '{self.out}/asked-{name}'; sleep 0.15", "on": ["submit", "merge"]} for name in ("one", "two")])
 
     def asks(self):
-        return [len(self.told(f"asked-{name}")) for name in ("one", "two")]
+        return [len(self.lines_in(f"asked-{name}")) for name in ("one", "two")]
 
     def known(self):
         """How many passes are kept for reuse."""
@@ -491,7 +491,7 @@ def part_bundles(options):
         seen[what] = seen.get(what, 0) + 1
 
     def killed(args, who, where, group, env=None):
-        """Starts it and kills it, alone or with all the gits below it."""
+        """Starts liza and kills it, alone or with all git processes below it."""
         full = dict(world.env, LIZA_AGENT_ID=who, LIZA_AGENT_TOKEN=world.tokens[who], **(env or {}))
         process = subprocess.Popen([world.binary, *args], cwd=world.root, env=full, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
@@ -554,9 +554,9 @@ def part_bundles(options):
             raise Failed("saying it again does not end it")
         if world.git("rev-list", "--count", f"{world.base}..task/t2") != "1":
             raise Failed("it was applied twice")
-        told = [line for line in world.task("t2")["history"] if line["event"] == "bundle_applied"]
-        if len(told) != 1:
-            raise Failed(f"recorded {len(told)} times")
+        applied = [line for line in world.task("t2")["history"] if line["event"] == "bundle_applied"]
+        if len(applied) != 1:
+            raise Failed(f"recorded {len(applied)} times")
         world.must("task", "submit", "t2", who="coder-2")
         world.gone(10)
         world.sound_board()
@@ -582,7 +582,7 @@ def part_bundles(options):
         jobs += [("apply", point, False) for point in ("bundle.built", "bundle.judged", "bundle.moved", "bundle.brought")]
         jobs += [(kind, round(chance.uniform(0, whole[kind] * 1.05), 3), number % 2 == 1) for kind in ("create", "apply")
                  for number in range(6 if options.quick else 50)]
-        # The moments that matter are short: it stands still at their beginning, goes on, and is killed soon after.
+        # The relevant moments are short: the process is stopped at their beginning, continued, and killed soon after.
         jobs += [(kind, (point, round(chance.uniform(0, most), 4)), number % 4 != 0)
                  for kind, point, most in (("create", "bundle.making", 0.1), ("apply", "bundle.judged", 0.1), ("apply", "bundle.moved", 0.2))
                  for number in range(4 if options.quick else 40)]

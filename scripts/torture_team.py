@@ -1,7 +1,7 @@
-"""The parts of `scripts/torture` that put whole teams under fire: scripted agents, real runners, real worktrees.
+"""The parts of `scripts/torture` that inject faults into whole teams: scripted agents, real runners, real worktrees.
 
-Agents, runners and the run itself are killed at random; switches come and go, worktrees disappear, the clock jumps. What
-must hold in the end is the same every time: see `finished`."""
+Agents, runners and the run itself are killed at random; switches are set and removed, worktrees deleted, the clock shifted.
+`finished` checks what must hold at the end."""
 
 import hashlib
 import json
@@ -74,7 +74,7 @@ class TeamWorld(World):
             self.tasks.append(name)
 
     def checkout(self):
-        """All a person has here: files, branch, index."""
+        """The person's files, branch and index."""
         found = [self.git("rev-parse", "main"), self.git("symbolic-ref", "HEAD"), self.git("status", "--porcelain")]
         for place, dirs, names in os.walk(self.root):
             dirs[:] = sorted(name for name in dirs if not (place == self.root and name in (".git", ".liza", ".worktrees")))
@@ -88,7 +88,7 @@ class TeamWorld(World):
         return Started([self.binary, "--json", *args], self.root, dict(self.env, **(env or {})))
 
     def processes(self):
-        """Everything alive that descends from this world: pid -> its words."""
+        """Every living process of this world: pid -> its arguments."""
         found = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -108,7 +108,7 @@ class TeamWorld(World):
         return [pid for pid, words in self.processes().items() if words[0].endswith("liza") and "agent" in words and "run" in words and "--parent" in words]
 
     def gone(self, seconds):
-        """Waits until nothing of this world runs; how long that took."""
+        """Waits until no process of this world runs; returns the seconds."""
         began = time.time()
         while left := self.processes():
             if time.time() - began > seconds:
@@ -116,7 +116,7 @@ class TeamWorld(World):
             time.sleep(0.02)
         return time.time() - began
 
-    def told(self, name):
+    def lines_in(self, name):
         try:
             with open(os.path.join(self.out, name)) as file:
                 return file.read().splitlines()
@@ -127,7 +127,7 @@ class TeamWorld(World):
         return self.data("task", "show", task)
 
     def unblock(self):
-        """What a person does about questions; how many there were."""
+        """Answers the questions as a person; returns how many there were."""
         blocked = [row["id"] for row in self.data("task", "list")["tasks"] if row["status"] == "BLOCKED"]
         for task in blocked:
             self.must("task", "unblock", task, "--answer", "go on")
@@ -136,7 +136,7 @@ class TeamWorld(World):
     def sound_and_untouched(self):
         self.must("validate")
         self.must("verify")
-        if twice := self.told("twice"):
+        if twice := self.lines_in("twice"):
             raise Failed(f"two at once: {twice}")
         if self.checkout() != self.before:
             raise Failed("the user's checkout was touched")
@@ -215,7 +215,7 @@ class Started:
         self.process.send_signal(number)
 
     def end(self, seconds=120):
-        """Its exit as a shell tells it."""
+        """Its exit code as a shell reports it."""
         try:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -256,7 +256,7 @@ TEAM = ["--team", "coder=6", "--team", "code_reviewer=3"]
 
 
 class Fire:
-    """A team that is shot at until all its work is done."""
+    """A team with injected faults until all its work is done."""
 
     def __init__(self, world, chance, wild):
         self.world, self.chance, self.wild = world, chance, wild
@@ -268,7 +268,7 @@ class Fire:
         self.done[what] = self.done.get(what, 0) + 1
 
     def shoot(self):
-        """One blow, chosen by chance."""
+        """Injects one random fault."""
         kinds = ["agent"] * 6 + ["runner"] * 3 + ["run"]
         if self.wild:
             kinds += ["PAUSE"] * 2 + ["ABORT", "clock", "worktree", "worktree"]
@@ -316,7 +316,7 @@ class Fire:
             while self.run.process.poll() is None:
                 if time.time() - began > seconds:
                     raise Failed(f"not complete after {seconds} s: {self.run.events[-5:]}")
-                # A quiet while now and then, so that something gets done between the blows.
+                # Pauses without faults, so that work makes progress.
                 calm = calm - 1 if calm > 0 else (8 if self.chance.random() < 0.04 else 0)
                 try:
                     self.run.process.wait(self.chance.uniform(0.05, 0.5))
@@ -407,7 +407,7 @@ def part_crashes(options):
                 world.play(first=f'[ $(wc -l < "$OUT/starts") -gt {crashes} ] || exit 9')
             runner = world.start("agent", "run", "--role", role, *(["--once"] if crashes < 3 else []))
             code = runner.end()
-            starts = [float(line.split()[-1]) for line in world.told("starts")]
+            starts = [float(line.split()[-1]) for line in world.lines_in("starts")]
             between = [b - a for a, b in zip(starts, starts[1:])]
             gaps.extend(between)
             wanted = (3, 1) if crashes == 3 else (crashes + 1, 0)
@@ -426,7 +426,7 @@ def part_crashes(options):
 
 
 def part_runner(options):
-    """H2: the runner, or the run, is killed at every event it tells of, at once and a little later."""
+    """H2: the runner, or the run, is killed at every event it reports, at once and a little later."""
     chance = random.Random(options.seed)
     kinds = {
         "coder": ("agent", "run", "--role", "coder", "--once"),
@@ -496,7 +496,7 @@ def part_pause(options):
             time.sleep(chance.uniform(0, 0.6))
             put(world.path(".liza/PAUSE"), "")
             at = time.time()
-            # Something to claim is there, and was not before.
+            # Only now is there a task to claim.
             with open(world.path(".liza/state.yaml"), "rb") as file:
                 revision = file.read().split(b"revision:")[1].split()[0]
             time.sleep(2.2)

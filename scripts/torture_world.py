@@ -1,5 +1,5 @@
-"""The worlds that `scripts/torture` breaks: a repository at every stage of its life, and every command that changes
-something, each with the stage it needs and how to tell that it was done."""
+"""The worlds of `scripts/torture`: a repository at every stage of a task's life, and every command that changes
+something, each with the stage it needs and a check that it was done."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def put(path, text):
 
 
 class World:
-    """A repository with a board at every stage of one task's life, each stage saved to be put back."""
+    """A repository with a board at every stage of one task's life; each stage is saved and can be restored."""
 
     def __init__(self, options, parent):
         self.binary = options.binary
@@ -189,7 +189,7 @@ class World:
         self.restore("idle")
         self.must("hooks", "install")
         self.save("hooked")
-        # Two worktrees with uncommitted work, hooks, a merged task: all that an uninstall takes away.
+        # Two worktrees with uncommitted work, hooks, a merged task: all that an uninstall removes.
         self.restore("released")
         self.must("task", "claim", "t2", who="coder-2")
         self.write(".worktrees/t2/t2/x.txt", "only here\n")
@@ -260,7 +260,7 @@ class World:
                            ("commondir", "")):
             self.write(f".git/worktrees/ghost/{name}", text)
         self.save("ill-git")
-        # A board that is gone, and one that is torn: made again from image and log.
+        # A missing board and a truncated one: rebuilt from image and log.
         self.restore("worked")
         os.remove(self.path(".liza/state.yaml"))
         self.save("ill-gone")
@@ -308,7 +308,7 @@ class World:
         self.save("old")
 
     def prepare_dead(self):
-        """What commands leave that died at a named point."""
+        """The state after commands that were killed at a named point."""
         for what, start, who, args, points in (
             ("merge", "approved", "reviewer-1", ["merge", "t1"], ["merge.moved", "merge.recorded"]),
             ("claim", "approved", "coder-2", ["task", "claim", "t2"], ["claim.added"]),
@@ -351,7 +351,7 @@ class World:
     def recovers(self, op):
         """One ordinary command repairs everything; then the operation is done, or can be done."""
         if op.again:
-            # A command that repairs a broken board, or leaves it, gives the same answer again.
+            # Repeating a command that repairs or removes a board gives the same answer.
             self.must(*op.args_in(self), who=op.who, env=op.env)
             if not op.done(self):
                 raise Failed("it was done again without effect")
@@ -376,7 +376,7 @@ class World:
 class Op:
     """`again`: the same command completes what a killed one left; elsewhere any ordinary command does. `atomic`: one commit of
     the board and nothing else, so that a failure means that the board is byte for byte what it was. `unless_said`: the
-    words with which it says, and ends well, that it left something alone."""
+text with which the command says, with exit 0, that it left something unchanged."""
 
     def __init__(self, name, stage, args, done, who=None, again=False, atomic=False, env=None, unless_said=None):
         self.name, self.stage, self.args, self.done, self.who = name, stage, args, done, who
@@ -390,7 +390,7 @@ def status_is(task, *wanted):
     return lambda world: world.task(task)["status"] in wanted
 
 
-def told(text):
+def board_contains(text):
     return lambda world: text.encode() in world.state()
 
 
@@ -444,31 +444,31 @@ def delivered(world):
 
 OPS = [
     Op("init", "bare", ["init", "A goal"], lambda w: w.liza("status").returncode == 0),
-    Op("note", "idle", ["note", "something to say"], told("something to say"), atomic=True),
-    # The same on a board of which few images are kept: it is written over the file of the one that goes.
-    Op("note-over", "idle", ["note", "something to say"], told("something to say"), atomic=True,
+    Op("note", "idle", ["note", "something to say"], board_contains("something to say"), atomic=True),
+    # The same on a board of which few images are kept: it is written into the file of the oldest one.
+    Op("note-over", "idle", ["note", "something to say"], board_contains("something to say"), atomic=True,
        env={"LIZA_TEST_FEW_IMAGES": "1"}),
     Op("anomaly", "claimed", ["anomaly", "spec_ambiguity", "--task", "t1", "--detail", "question=Is it so?"],
-       told("spec_ambiguity"), "coder-1", atomic=True),
+       board_contains("spec_ambiguity"), "coder-1", atomic=True),
     Op("discover", "claimed", ["discover", "something found", "--task", "t1", "--severity", "minor", "--urgency", "deferred"],
-       told("something found"), "coder-1", atomic=True),
+       board_contains("something found"), "coder-1", atomic=True),
     Op("spec-change", "claimed", ["spec-change", "--spec", "specs/vision.md", "names may be empty", "--affects", "t1"],
-       told("names may be empty"), atomic=True),
+       board_contains("names may be empty"), atomic=True),
     Op("inbox", "noted", ["inbox", "--done", "NOTE"],
        lambda w: w.words["NOTE"] not in [note["id"] for note in w.data("inbox")["human_notes"]], atomic=True),
-    Op("agent register", "idle", ["agent", "register", "--role", "coder", "--id", "coder-9"], told("coder-9")),
+    Op("agent register", "idle", ["agent", "register", "--role", "coder", "--id", "coder-9"], board_contains("coder-9")),
     Op("agent heartbeat", "claimed", ["agent", "heartbeat"], lambda w: True, "coder-1", atomic=True),
     Op("agent retire", "claimed", ["agent", "retire", "coder-1"], lambda w: "retired" in json.dumps(
         [one for one in w.data("agent", "list")["agents"] if one["id"] == "coder-1"]).lower()),
     Op("task add", "idle", ["task", "add", "--id", "t9", "--title", "x", "--spec", "specs/vision.md", "--done", "d",
-                            "--in", "t9/", "--finalize"], told("id: t9"), atomic=True),
+                            "--in", "t9/", "--finalize"], board_contains("id: t9"), atomic=True),
     Op("finalize", "idle", ["task", "finalize", "d1"], status_is("d1", "IDLE"), atomic=True),
-    Op("plan", "idle", ["plan", "PLAN"], told("id: p2"), atomic=True),
+    Op("plan", "idle", ["plan", "PLAN"], board_contains("id: p2"), atomic=True),
     Op("claim", "idle", ["task", "claim", "t1"], status_is("t1", "WORKING"), "coder-1"),
     Op("claim again", "released", ["task", "claim", "t1"], status_is("t1", "WORKING"), "coder-2"),
     Op("next", "idle", ["next", "--role", "coder"], status_is("t1", "WORKING"), "coder-1"),
     Op("renew", "claimed", ["task", "renew", "t1"], lambda w: True, "coder-1", atomic=True),
-    Op("checkpoint", "claimed", CHECKPOINT, told("pre_execution_checkpoint"), "coder-1", atomic=True),
+    Op("checkpoint", "claimed", CHECKPOINT, board_contains("pre_execution_checkpoint"), "coder-1", atomic=True),
     Op("block", "claimed", ["task", "block", "t1", "--reason", "unclear", "--question", "which?"],
        status_is("t1", "BLOCKED"), "coder-1"),
     Op("unblock", "blocked", ["task", "unblock", "t1", "--answer", "this one"], status_is("t1", "IDLE"), atomic=True),
@@ -496,8 +496,8 @@ OPS = [
        lambda w: w.git("rev-parse", "integration") == w.git("rev-parse", "main")),
     Op("deliver", "merged", ["deliver", "--to", "release", "--create"], delivered),
     Op("deliver unaudited", "routed", ["deliver", "--to", "release", "--create", "--unaudited", "a person has read it"],
-       lambda w: delivered(w) and told("a person has read it")(w)),
-    Op("plan streams", "routed", ["plan", "STREAMS"], told("id: a-plan"), atomic=True),
+       lambda w: delivered(w) and board_contains("a person has read it")(w)),
+    Op("plan streams", "routed", ["plan", "STREAMS"], board_contains("id: a-plan"), atomic=True),
     Op("submit result", "probing", ["task", "submit", "probe", "--result", "PROBED"],
        lambda w: status_is("probe", "MERGED")(w) and b"complete" in w.must("result", "show", "probe"), "operator-2"),
     Op("submit plan", "planning", ["task", "submit", "a-plan", "--result", "PLANNED"],
@@ -544,7 +544,7 @@ def recoveries(world):
             done = migrated if kind == "migration" else healthy
             yield Op(f"doctor after {stage}", stage, ["doctor", "--fix"], done, again=True)
         else:
-            yield Op(f"note after {stage}", stage, ["note", "something to say"], told("something to say"), atomic=True)
+            yield Op(f"note after {stage}", stage, ["note", "something to say"], board_contains("something to say"), atomic=True)
             for op in OPS:
                 if op.name == kind and kind in ("archive", "gc", "prune"):
                     yield Op(f"{kind} after {stage}", stage, op.args, op.done)

@@ -1,4 +1,4 @@
-//! Rules about the project that can be tests are tests.
+//! Project rules that a test can check.
 
 #![allow(clippy::disallowed_methods, reason = "reads the project's own files")]
 
@@ -115,7 +115,7 @@ fn malformed_room_table_says_what_is_wrong() {
     }
 }
 
-/// Where the rooms are.
+/// The source directories of the rooms.
 const SOURCES: [&str; 3] = ["crates/core/src", "crates/machine/src", "src"];
 
 fn all_sources() -> Vec<PathBuf> {
@@ -127,7 +127,7 @@ fn room_dir(room: &str) -> PathBuf {
     dirs.into_iter().find(|dir| dir.is_dir()).unwrap_or_else(|| panic!("no room `{room}`"))
 }
 
-/// Tests of a room may build their scenes with others.
+/// Tests of a room may use other rooms to build their data.
 fn is_of_tests(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "model")
         || path.file_stem().is_some_and(|name| {
@@ -229,7 +229,7 @@ fn pure_rooms_use_no_disk_clock_or_environment() {
     }
 }
 
-/// A process without a deadline can keep the suite from ending.
+/// A process without a deadline could keep the suite from ending.
 #[test]
 fn tests_start_processes_with_a_deadline() {
     let unbounded = [".output()", ".spawn()", ".status()"];
@@ -249,7 +249,7 @@ fn tests_start_processes_with_a_deadline() {
     }
 }
 
-/// Deadlines, process groups and environments are kept in one place.
+/// One file sets deadlines, process groups and environments.
 #[test]
 fn one_file_starts_processes() {
     for path in all_sources() {
@@ -265,7 +265,7 @@ fn one_file_starts_processes() {
         {
             assert!(!code.contains(start), "{} uses {start}: use host::Program", path.display());
         }
-        // Under another name, too.
+        // Also if a file imports it under another name.
         for import in code.split("process::{").skip(1) {
             let named = import.split('}').next().unwrap_or_default();
             assert!(!has_word(named, "Command"), "{} imports Command: use host::Program", path.display());
@@ -291,7 +291,7 @@ fn lines_outside(rooms: &[&str]) -> Vec<(String, String)> {
     found
 }
 
-/// Whether this stands in the line as a whole word.
+/// Whether the line contains this as a whole word.
 fn has_word(line: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {
@@ -318,10 +318,10 @@ fn only_git_room_runs_git_and_libgit2() {
     for (place, line) in lines_outside(&["git"]) {
         let code = line.split("//").next().unwrap_or_default();
         assert!(!has_word(code, "git2"), "{place} uses libgit2: ask the room `git`");
-        // A name that leads to the program, whatever then starts it.
+        // A name that leads to the program, however it is started.
         let names = code.contains("\"git\"") && !NAMES_GIT.iter().any(|file| place.contains(file));
         assert!(!names, "{place} names the program git: use crate::git::Git");
-        // The demo plays people, who type git themselves.
+        // The demo acts as a person who types git.
         let plays = place.contains("src/cli/demo/");
         for start in ["Program::new(\"git", "Program::held(\"git", "held_for_gate(board, \"git"] {
             assert!(plays || !line.contains(start), "{place} starts git: use crate::git::Git");
@@ -339,7 +339,7 @@ fn only_git_room_runs_git_and_libgit2() {
         found
     };
     assert_eq!(of_room("Program::new("), ["command.rs"]);
-    // Beside it, hooks that a person accepted are run where liza does what they are for.
+    // Besides, liza runs hooks that a person accepted where git would run them.
     assert_eq!(of_room("held_for_gate(&"), ["command.rs", "fast_forward.rs", "push.rs", "worktree.rs"]);
     assert_eq!(of_room("Repository::"), ["query.rs"]);
     assert_eq!(of_room("Repository as"), [""; 0], "an import under another name hides it");
@@ -383,7 +383,7 @@ const READ_PROC: [&str; 12] = [
     "src/flow/tidy.rs",
 ];
 
-/// Where a process puts its own number into a name or a message.
+/// Files where a process puts its own pid into a name or a message.
 const NAME_THEMSELVES: [&str; 7] = [
     "crates/machine/src/git/scratch.rs",
     "crates/machine/src/store/files.rs",
@@ -394,7 +394,7 @@ const NAME_THEMSELVES: [&str; 7] = [
     "src/supervise/team.rs",
 ];
 
-/// Who calls is decided in `Board::identify`, from what `host` read and `Machine::descent` put together.
+/// `Board::identify` decides who the caller is, from what `host` read and `Machine::descent` collected.
 #[test]
 fn only_listed_files_decide_who_the_caller_is() {
     let naming = |wanted: &str| -> BTreeSet<String> {
@@ -410,8 +410,8 @@ fn only_listed_files_decide_who_the_caller_is() {
     assert_eq!(naming("Ok(Actor::Human)"), only(&["crates/core/src/board/call.rs"]));
     assert_eq!(naming("Actor::Human"), only(&SPEAK_OF_PEOPLE));
     assert_eq!(naming("Credentials::Descendant { of: "), only(&["src/flow/context.rs"]));
-    // Which processes there are is read in few files. Outside of `procfs` what they find is for messages and for finding one's own
-    // children, and decides about no caller.
+    // Few files list processes. Outside of `procfs` the result serves messages and finding one's own
+    // children, and identifies no caller.
     assert_eq!(naming("\"/proc"), only(&READ_PROC));
     for asked in ["getppid(", "getpid(", "parent_id()", "getsid(", "getpgid("] {
         let known = ["src/supervise/child.rs", "crates/machine/src/host/"];
@@ -445,7 +445,7 @@ const BY_PATH_ONLY: [&str; 8] = [
     "unlinkat",
 ];
 
-/// Where single files, never directories, are renamed.
+/// Files that rename single files, never directories.
 const RENAMES_FILES: [&str; 16] = [
     "crates/machine/src/store/results.rs",
     "crates/machine/src/store/images.rs",
@@ -490,7 +490,7 @@ const MAKE_FILES: [&str; 20] = [
 ];
 
 #[test]
-fn few_files_write_by_path() {
+fn only_listed_files_write_by_path() {
     let ways = [
         "fs::write",
         "File::create",
@@ -538,10 +538,10 @@ fn only_anchored_path_changes_directory_trees() {
     assert!(wrong.is_empty(), "use host::anchored_path:\n{}", wrong.join("\n"));
 }
 
-/// A thread that cannot be started is an error to handle; `thread::spawn` and `Scope::spawn` panic, and so does
-/// `env::args` or `env::vars` on what is not text.
+/// A failed thread start is an error to handle; `thread::spawn` and `Scope::spawn` panic, and so do
+/// `env::args` and `env::vars` on bytes that are no UTF-8.
 #[test]
-fn nothing_panics_on_threads_or_foreign_bytes() {
+fn no_code_panics_on_threads_or_foreign_bytes() {
     let panics = ["thread::spawn(", "scope.spawn(", "env::args()", "env::vars()"];
     let mut wrong = Vec::new();
     for path in all_sources() {
@@ -566,7 +566,7 @@ fn files_stay_small() {
     }
 }
 
-/// `cargo package` packs what is inside a crate, and links to files outside of it.
+/// `cargo package` packs files inside a crate, and follows links to files outside of it.
 #[test]
 fn crates_include_only_their_own_files() {
     let mut outside = Vec::new();
@@ -591,7 +591,7 @@ fn one_file_names_the_yaml_crate() {
     assert_eq!(naming, ["crates/core/src/wire/foreign.rs"]);
 }
 
-/// Every requirement has a row; every test a row names is there.
+/// Every requirement has a row, and every test that a row names exists.
 #[test]
 fn coverage_table_names_existing_tests() {
     let table = read(&root().join("specs/coverage.md"));

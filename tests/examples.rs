@@ -1,4 +1,4 @@
-//! The example board is what it says: valid, and made by its log.
+//! The example board is valid and matches its log.
 
 #![allow(clippy::disallowed_methods, reason = "reads the project's own files")]
 
@@ -15,7 +15,7 @@ fn example(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_example_board_is_valid_and_finished() {
+fn example_board_is_valid_and_finished() {
     let mut decoded = Decoded::new(example("state.yaml")).expect("a board liza wrote");
     decoded.load(&Needs::Everything).expect("whole tasks");
     assert_eq!(violations(&decoded.board), []);

@@ -1,4 +1,4 @@
-"""Every scenario, and which CLIs play it."""
+"""Every scenario, and which CLIs run it."""
 
 from .director import Director
 from .experiments import Experiment
@@ -14,7 +14,7 @@ FOR_OTHERS = ["work", "reject-and-fix", "not-logged-in", "at-and-shell", "resume
 
 
 def scenarios_of(cli, asked):
-    """The asked-for scenarios, or all that are meant for this CLI."""
+    """The requested scenarios, or all for this CLI."""
     if cli == "codex_mcp":
         return [one for one in asked or ["experiment"] if one == "experiment"]  # Only experiments know it.
     if cli == "acpx":

@@ -1,18 +1,18 @@
 """How each CLI is pointed at the scripted model: endpoint variables and settings files in a home of its own.
 
-Nothing here changes how liza starts a CLI; that is the built-in entry's business.
+This file does not change how liza starts a CLI; the built-in entry decides that.
 """
 
 import json
 
-# Long enough that a CLI that masks its secrets by value masks nothing else.
+# Long enough that a CLI that masks secrets by value masks no other text.
 KEY = "dummy-key-of-the-rig-0123456789"
 MODEL = "scripted-model"
 
 
 def _claude(home, url):
     settings = {"env": {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "API_TIMEOUT_MS": "60000",
-                        # Ten attempts, which it makes otherwise, take three minutes.
+                        # The default of ten attempts takes three minutes.
                         "CLAUDE_CODE_MAX_RETRIES": "2"}}
     _write(home / ".claude" / "settings.json", json.dumps(settings))
     return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}
@@ -44,7 +44,7 @@ def _gemini(home, url):
     settings = {
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False},
-        # Without a name it asks another model which one to take.
+        # Without a name the CLI asks another model which one to use.
         "model": {"name": "gemini-2.5-pro"},
         "general": {"disableAutoUpdate": True, "disableUpdateNag": True, "enableAutoUpdate": False},
     }
@@ -126,12 +126,12 @@ SETUPS = {
 }
 
 
-# Which of the variables and settings above are removed, so that the CLI is not logged in. The endpoint stays on loopback.
+# The variables and settings to remove so that the CLI is not logged in. The endpoint stays on loopback.
 def log_out(cli, home, env):
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "COPILOT_PROVIDER_API_KEY", "MISTRAL_API_KEY"):
         env.pop(name, None)
     if cli == "codex":
-        # Its own service needs a login; a provider of the user's own would only miss its key.
+        # Its own service needs a login; a user-defined provider would only lack its key.
         url = env["LIZA_RIG_URL"]
         _write(home / ".codex" / "config.toml", f'model = "{MODEL}"\nopenai_base_url = "{url}/v1"\n'
                'chatgpt_base_url = "' + url + '"\ncheck_for_update_on_startup = false\n[analytics]\nenabled = false\n')

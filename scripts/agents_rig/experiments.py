@@ -77,7 +77,7 @@ class Experiment(Scenario):
             return [Shell("cat src/number.sh"), Say(f"{COMPLAINT}\n\nVERDICT: REJECT")]
         return [Say("It does what the idea says.\n\nVERDICT: APPROVE")]
 
-    # --- what must have come of it
+    # --- the expected result
 
     def problems(self, run, requests):
         found = [] if run.exit == 0 else [f"liza experiment run ended with exit {run.exit}: {last_lines(run)}"]

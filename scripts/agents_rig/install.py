@@ -38,7 +38,7 @@ def installed(cache: Path) -> dict:
 
 
 def _linked(entry: dict) -> str:
-    """The name by which it is found in the cache; an older version of a CLI has one of its own."""
+    """Its name in the cache; an older version of a CLI has its own name."""
     return entry.get("link", entry["bin"])
 
 
@@ -65,7 +65,7 @@ def _npm_version(home: Path, package: str) -> str:
 def _install_npm(cache: Path, name: str, entry: dict, latest: bool) -> str:
     home = cache / name
     package = entry["npm"].replace("{platform}", _platform())
-    # The newest Node need not be the one that the CLIs were tried with, so Node stays pinned.
+    # The CLIs were tried with one version of Node, so Node stays pinned.
     wanted = f"{package}@latest" if latest and name != "node" and "link" not in entry else f"{package}@{entry['version']}"
     path = os.pathsep.join([str(cache / "bin"), os.environ.get("PATH", "")])
     command = ["npm", "install", "--prefix", str(home), "--no-audit", "--no-fund", "--no-save", "--loglevel=error", wanted]

@@ -26,7 +26,7 @@ def parent(pid):
 
 
 class Interrupted(Scenario):
-    """The first session of the coder stops after its commit; what happens then is for the scenario to say."""
+    """The first session of the coder stops after its commit; the scenario says what happens then."""
 
     def coder(self, session):
         if session.number == 1:

@@ -14,7 +14,7 @@ LONGEST_SILENCE = 300
 
 
 class ModelServer:
-    """Answers on 127.0.0.1 until it is closed. As a proxy it refuses, so that no other traffic leaves the machine."""
+    """Answers on 127.0.0.1 until it is closed. As a proxy it refuses every request, so that no traffic leaves the machine."""
 
     def __init__(self, script):
         self.script = script

@@ -1,4 +1,4 @@
-"""Starts processes so that each ends: a session of its own, and a deadline at which all of it is killed."""
+"""Starts each process in its own session, with a deadline at which the whole session is killed."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ class Done:
 
 
 def descendants(root: int) -> list:
-    """Every live process below `root`, children first named last, as the kernel's table has them."""
+    """Every living process below `root`, parents before children."""
     parents = {}
     for entry in os.listdir("/proc") if os.path.isdir("/proc") else []:
         if entry.isdigit():
@@ -35,7 +35,7 @@ def descendants(root: int) -> list:
 
 
 def kill_tree(root: int) -> None:
-    """Kills a process, its group, and what it started, sessions of their own included."""
+    """Kills a process, its group, and all its descendants, also in other sessions."""
     for pid in [*descendants(root), root]:
         for kill in (os.killpg, os.kill):
             try:

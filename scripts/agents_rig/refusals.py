@@ -9,7 +9,7 @@ from .scenarios import Scenario, last_lines
 
 
 class Refused(Scenario):
-    """The class of the error must be named by `run` and by `status`; what a retry cannot help is not retried."""
+    """`run` and `status` must name the class of the error; liza must not retry where a retry cannot help."""
 
     kind = ""
     most_sessions = 1
@@ -46,7 +46,7 @@ class NotLoggedIn(Refused):
         self.world.log_out()
 
     def failure(self, ask, session):
-        # A CLI that asks all the same is refused as its provider would.
+        # A CLI that sends a request anyway gets its provider's refusal.
         return unauthorized(ask)
 
 
@@ -78,7 +78,7 @@ class Quota(Refused):
         self.reset = 0
         self.status_meanwhile = ""
         if self.world.cli == "claude":
-            # The limits with a reset are those of subscriptions.
+            # Only subscriptions have limits with a reset time.
             del self.world.env["ANTHROPIC_API_KEY"]
             self.world.env["CLAUDE_CODE_OAUTH_TOKEN"] = KEY
 
@@ -116,7 +116,7 @@ class Quota(Refused):
 
 
 class QuotaFail(Fail):
-    """With the fields by which OpenAI's service says when the quota is there again."""
+    """With the fields in which OpenAI's service names the reset time."""
 
     def __init__(self, status, kind, message, headers, reset):
         super().__init__(status, kind, message, headers)
@@ -141,5 +141,5 @@ class ToolsDenied(Refused):
             path.write_text(json.dumps(settings))
 
     def coder(self, session):
-        # An agent that can do nothing tries what it was asked to do first, and stops.
+        # An agent without tools tries its first step and stops.
         return [self.checkpoint(session), self.write(session)]

@@ -1,4 +1,4 @@
-"""Plays one scenario with one CLI: a scripted model, a world, `liza run`, and the check of the result."""
+"""Runs one scenario with one CLI: a scripted model, a world, `liza run`, and the check of the result."""
 
 import shutil
 import time
@@ -24,7 +24,7 @@ class Result:
 
 
 def run_liza(world, scenario):
-    """`liza run`, or what the scenario is about, to its end, at the latest at the scenario's deadline."""
+    """Runs `liza run`, or the scenario's own command, to its end or the scenario's deadline."""
     running = Running([world.liza_path, *scenario.command], scenario.seconds, cwd=world.repo, env=world.own_env())
     scenario.running = running
     while running.is_running():
@@ -70,7 +70,7 @@ def play(cli, version, scenario_type, cache: Path, liza: Path, keep: bool, recor
 
 
 def write_transcript(root, script, server):
-    """What the model was asked and did, for people who look why a scenario failed."""
+    """The model's requests and answers, for people who look why a scenario failed."""
     lines = []
     for session, step in script.asked:
         if session.results:

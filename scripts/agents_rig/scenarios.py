@@ -40,7 +40,7 @@ class Scenario(Play):
             self.world.add_task("greet")
 
     def watch(self, output):
-        """Called again and again while liza runs, with what it printed so far."""
+        """Called repeatedly while liza runs, with its output so far."""
 
     def after(self, run):
         """Called when liza ended; may start it again and returns the last run."""
@@ -67,7 +67,7 @@ class Scenario(Play):
         return found
 
     def as_sent(self, prompt):
-        """Some expand `@file` in any prompt; liza escapes it, and says so at the start."""
+        """Some CLIs expand `@file` in prompts; liza escapes it, and the prompt says so at its start."""
         note, escaped = ESCAPES.get(self.world.cli, ("", "@"))
         return f"{note}\n\n" + prompt.replace("@", escaped) if note and "@" in prompt else prompt
 
@@ -160,7 +160,7 @@ class Reject(Scenario):
 
 
 class Probe(Scenario):
-    """An operator is sent a dispatch, answers first with prose, and with one JSON value when it is asked for that."""
+    """An operator gets a dispatch, answers with prose first, and with one JSON value when asked again."""
 
     name = "probe"
     title = "Measure the greeting"

@@ -30,7 +30,7 @@ class Read:
 
 @dataclass
 class Session:
-    """Who asks, about what, and how far this session has come since its prompt."""
+    """The asking agent, its task, and the steps of this session since its prompt."""
 
     agent: str
     role: str
@@ -40,7 +40,7 @@ class Session:
     results: list
     prompt: str
     prompts_before: int
-    # What it was told last, of liza or of a tool.
+    # The last text it got, from liza or from a tool.
     last_words: str = ""
 
     def find(self, pattern):
@@ -71,12 +71,12 @@ class Script:
         failure = self.play.failure(ask, session)
         if failure is not None:
             return failure
-        # Titles and summaries are asked for without tools.
+        # CLIs ask for titles and summaries without offering tools.
         if session is None or not ask.tools:
             return Say("Greeting")
         step = self.play.step(session)
         if self.world.cli == "vibe" and isinstance(step, Shell):
-            # Its shell has a PATH of its own; an agent then types the path that its prompt names.
+            # Its shell has another PATH, so the agent types the path of liza that its prompt names.
             liza = session.find(r"`liza` is `([^`]+)`")
             step = Shell(re.sub(r"(^|&& |; )liza ", rf"\1{liza} ", step.command))
         self.asked.append((session, step))
@@ -114,7 +114,7 @@ def _property(schema, name):
 
 
 def _fill(schema, fields):
-    """Arguments under the names this tool has for them, and something harmless for whatever else it requires."""
+    """Arguments under this tool's names, and harmless values for its other required arguments."""
     known = schema.get("properties") or {}
     arguments = {}
     for names, value in fields.items():
@@ -135,7 +135,7 @@ class Play:
         self.world = None
 
     def who(self, text):
-        """The agent and the role that a prompt speaks to, if it is one of liza's."""
+        """The agent and the role that a prompt of liza addresses; none for other prompts."""
         found = WHO.search(text)
         return found.groups() if found else None
 

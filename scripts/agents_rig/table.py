@@ -1,4 +1,4 @@
-"""What was measured, for people and for programs."""
+"""Prints the results, for people and for programs."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""One run's own place: a home, a repository with a gate and a board, and the environment that liza gets."""
+"""The world of one run: a home, a repository with a gate and a board, and liza's environment."""
 
 import json
 import os
@@ -57,7 +57,7 @@ class World:
             "XDG_CONFIG_HOME": str(self.home / ".config"), "XDG_CACHE_HOME": str(self.home / ".cache"),
             "XDG_DATA_HOME": str(self.home / ".local/share"), "XDG_STATE_HOME": str(self.home / ".local/state"),
             "LANG": "C.UTF-8", "TERM": "dumb", "USER": "rig", "SHELL": "/bin/bash",
-            # Whatever a CLI wants of other machines goes to the scripted model, which refuses it.
+            # Requests of a CLI to other machines go to the scripted model, which refuses them.
             "HTTP_PROXY": url, "HTTPS_PROXY": url, "http_proxy": url, "https_proxy": url,
             "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost", "LIZA_RIG_URL": url,
         }
@@ -85,7 +85,7 @@ gates:
     on: [submit, merge]
 run: {{window: 2, grace_seconds: 5}}
 {config}{AGENT_OF_ACPX if self.cli == "acpx" else ""}""")
-        # The identity stands in the global file, which some CLIs hide from the commands they run.
+        # Git's identity is in the global file, which some CLIs hide from the commands they run.
         (self.home / ".gitconfig").write_text("[user]\n\tname = Rig\n\temail = rig@example.org\n")
         for words in (["init", "-q", "-b", "main", "."], ["add", "-A"], ["commit", "-q", "-m", "Start"]):
             self.must(["git", *words])
@@ -113,7 +113,7 @@ run: {{window: 2, grace_seconds: 5}}
                    "--done", f"`sh src/{task}.sh` prints what the spec says", "--in", f"src/{task}.sh",
                    "--in", f"tests/test_{task}.sh", "--finalize", *more])
 
-    # --- what became of it
+    # --- the results
 
     def status(self):
         done = self.liza("status", "--json")

@@ -55,7 +55,7 @@ fn archived_task_leaves_the_board_and_is_found() {
     let log = world.human(&["log", "--task", "t1"]).ok().stdout;
     assert!(log.contains("archive_tasks t1") && log.contains("submit t1"), "{log}");
 
-    // Tasks that depend on it are ready, and so are tasks added later.
+    // Tasks that depend on the archived task are ready, also tasks added later.
     assert_eq!(world.row("next")["node_state"], "ready");
     let graph = world.human(&["graph"]).ok().stdout;
     assert!(graph.contains("after t1 (archived, task state MERGED)"), "{graph}");
@@ -121,7 +121,7 @@ fn archive_refuses_coders_and_unfinished_tasks() {
     world.refused(&HUMAN, &["archive", "never"], 1, "refused.unknown_task");
     world.refused(&HUMAN, &["archive", "done", "--all"], 2, "usage.arguments");
     assert!(!world.path(".liza/archive/done.yaml").exists(), "a refusal leaves no file");
-    // What was replaced is needed until its replacement is finished.
+    // A replaced task stays until its replacement is finished.
     world.task("old", &["b/"]);
     world.human(&["task", "rescope", "old", "--by", "open", "--reason", "one is enough"]).ok();
     world.refused(&HUMAN, &["archive", "old"], 1, "refused.still_needed");
@@ -177,7 +177,7 @@ fn dependencies_follow_archived_replacements() {
     world.refused(&coder, &["task", "claim", "stranded"], 1, "refused.dependency_unmet");
     world.claim(&coder, "waits");
     world.sound();
-    // `plan --check` and `plan` judge a plan that names archived tasks in the same way.
+    // `plan --check` and `plan` treat a plan that names archived tasks alike.
     let plan = "- {id: p, title: p, spec_ref: specs/vision.md, done_when: [d], scope: {in: [p/]}, depends_on: [s1]}\n";
     world.json_stdin(&HUMAN, &["plan", "-", "--check"], plan).ok();
     world.json_stdin(&HUMAN, &["plan", "-"], plan).ok();
@@ -247,7 +247,7 @@ fn killed_archive_leaves_task_on_board() {
         abandoned(&world, "a");
         world.dies_at(point, &HUMAN, &["archive", "a"]);
         assert!(world.path(".liza/archive/a.yaml").exists(), "{point}");
-        // The board wins: the file confuses no command, and doctor finds nothing.
+        // The board counts: the leftover file confuses no command, and doctor finds nothing.
         assert!(world.show("a")["archived"].is_null(), "{point}");
         world.sound();
         world.human(&["doctor"]).exits(0);
@@ -255,7 +255,7 @@ fn killed_archive_leaves_task_on_board() {
         assert_eq!(taken.code(), "refused.id_taken", "{point}");
         world.task_with("b", &["b/"], &["--depends", "a"]);
         assert!(world.row("b")["why"].as_str().unwrap().contains("a (ABANDONED:"), "{point}");
-        // A file that says something else is written over.
+        // A file with other content is overwritten.
         std::fs::write(world.path(".liza/archive/a.yaml"), "id: a\nstatus: MERGED\n").unwrap();
         let coder = world.register("coder", "coder-1");
         world.refused(&coder, &["task", "claim", "b"], 1, "refused.dependency_unmet");
@@ -349,7 +349,7 @@ fn archived_tasks_do_not_enlarge_the_board() {
     assert_eq!(data["archived"].as_array().unwrap().len(), many);
     let after = world.state().len();
     assert!(after < small + 300, "{small} bytes before, {after} after");
-    // Beside the tasks there may be the index, which is made from them at any time.
+    // The directory may also hold the index, which is derived from the task files.
     let files = std::fs::read_dir(world.path(".liza/archive")).unwrap().flatten();
     let tasks = files.filter(|file| file.path().extension().is_some_and(|kind| kind == "yaml"));
     assert_eq!(tasks.count(), many);

@@ -1,4 +1,4 @@
-//! Copies of board, journal and archive below `.git`: what survives a removed or replaced `.liza`.
+//! Copies of board, journal and archive below `.git`, and how they restore a removed or replaced `.liza`.
 
 use std::path::Path;
 
@@ -127,7 +127,7 @@ fn lost_archived_task_comes_back() {
 
 /// An agent's sandbox may keep the copies from being written: they lag behind, and the next command updates them.
 #[test]
-fn copies_that_lag_behind_are_no_damage() {
+fn lagging_copies_are_no_damage() {
     let world = board();
     let copies = world.path(".git/liza");
     let aside = world.path(".git/elsewhere");
@@ -147,7 +147,7 @@ fn copies_that_lag_behind_are_no_damage() {
     world.human(&["init", "again", "--yes", "--no-hooks"]).ok();
 }
 
-/// What an agent may put in place of the copies: links are not followed, and nothing waits for a pipe.
+/// An agent may put links or pipes in place of the copies: liza follows no link and waits for no pipe.
 #[test]
 fn planted_links_and_pipes_are_left_alone() {
     let world = board();
@@ -167,7 +167,7 @@ fn planted_links_and_pipes_are_left_alone() {
     assert!(pipe.arg(copies.join("log.yaml")).finish_status().unwrap().success());
     world.human(&["note", "past the pipe"]).ok();
     world.human(&["status"]).ok();
-    // A file without end in its place is neither read nor waited for: the next change makes the copy anew.
+    // An endless file in place of a copy is neither read nor waited for: the next change writes the copy again.
     std::fs::remove_file(copies.join("log.yaml")).unwrap();
     std::fs::File::create(copies.join("log.yaml")).unwrap().set_len(20 << 30).unwrap();
     assert!(world.human(&["verify"]).exits(6).stderr.contains("never wrote"));

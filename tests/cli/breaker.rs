@@ -23,7 +23,7 @@ fn outage(world: &World, who: &Who, task: &str, words: &str) {
 
 /// The alerts of `watch --once`, as `kind subject`.
 #[track_caller]
-fn look(world: &World) -> Vec<String> {
+fn watch_once(world: &World) -> Vec<String> {
     let data = world.json(&HUMAN, &["watch", "--once"]).ok().data();
     let alerts = data["alerts"].as_array().expect("alerts").clone();
     alerts
@@ -52,7 +52,7 @@ fn switch(world: &World) -> Value {
 fn outage_reported_by_three_agents_trips_once() {
     let (world, [one, two, three]) = team();
     outage(&world, &one, "t1", "PyPI is down");
-    assert!(!look(&world).iter().any(|alert| alert.starts_with("breaker_open")));
+    assert!(!watch_once(&world).iter().any(|alert| alert.starts_with("breaker_open")));
     assert_eq!(breaker(&world)["open"], serde_json::json!([]));
     outage(&world, &two, "t2", "cannot reach pypi.org: HTTP 503");
     outage(&world, &three, "t3", "package index pypi gives timeouts");
@@ -67,7 +67,7 @@ fn outage_reported_by_three_agents_trips_once() {
     assert_eq!((&gauge["nearest"]["count"], &gauge["trips"]), (&3.into(), &true.into()), "{gauge}");
     assert_eq!(trips(&world), Vec::<String>::new(), "checking changes nothing");
 
-    let alerts = look(&world);
+    let alerts = watch_once(&world);
     assert!(alerts.contains(&"breaker_open trip-1".to_owned()), "{alerts:?}");
     assert_eq!(trips(&world), ["trip-1"]);
     assert_eq!(world.tasks(), tasks, "no task is touched");
@@ -93,7 +93,7 @@ fn outage_reported_by_three_agents_trips_once() {
     // Halted agents may still report; and a second check changes nothing.
     outage(&world, &one, "t4", "pypi still unreachable");
     let before = world.bytes();
-    assert_eq!(look(&world), Vec::<String>::new());
+    assert_eq!(watch_once(&world), Vec::<String>::new());
     assert!(world.bytes() == before, "the second look changed the board");
 
     let offered = world.human(&["__complete", "--", "breaker", "resolve", ""]).ok().stdout;
@@ -110,12 +110,12 @@ fn outage_reported_by_three_agents_trips_once() {
     let said = world.human(&["breaker"]).ok().stdout;
     assert!(said.contains("liza resume"), "{said}");
     world.human(&["resume"]).ok();
-    look(&world);
+    watch_once(&world);
     assert_eq!((switch(&world), trips(&world).len()), (Value::Null, 1), "all of it is settled");
     let history = world.human(&["breaker", "history"]).ok().stdout;
     assert!(history.contains("by human: the index is back"), "{history}");
 
-    // Later than the decision, by a clock of whole seconds.
+    // Later than the decision, with a clock of whole seconds.
     let later = |who: &Who, words: &str| {
         let detail = format!("blocker_service={words}");
         world.later(60, who, &["anomaly", "external_blocker", "--task", "t1", "--detail", &detail]).ok();
@@ -149,7 +149,7 @@ fn similar_rejections_trip_the_breaker() {
                 &["review", "reject", task, "--commit", &commit, "--reason", reason, "--issue", &issue],
             )
             .ok();
-        look(&world);
+        watch_once(&world);
     }
     let open = breaker(&world)["open"][0].clone();
     assert_eq!(open["pattern"], "same_failure", "{open}");
@@ -165,7 +165,7 @@ fn similar_rejections_trip_the_breaker() {
     let open = breaker(&world)["open"][0].clone();
     assert!(!open["decisions"].to_string().contains("rescope"), "{open}");
     world.human(&["breaker", "resolve", "--note", "gone"]).ok();
-    look(&world);
+    watch_once(&world);
     assert_eq!(trips(&world), ["trip-1"]);
 }
 
@@ -189,7 +189,7 @@ fn rejections_fixed_later_trip_nothing() {
             .liza(&reviewer, &["review", "approve", task, "--commit", &commit, "--prior", "i1=resolved"])
             .ok();
         world.liza(&reviewer, &["merge", task]).ok();
-        look(&world);
+        watch_once(&world);
     }
     assert_eq!((trips(&world), switch(&world)), (Vec::new(), Value::Null));
 }
@@ -199,7 +199,7 @@ fn switch_file_holds_no_control_characters() {
     let (world, [one, two, _]) = team();
     outage(&world, &one, "t1", "PyPI is \u{1b}[31mdown");
     outage(&world, &two, "t2", "PyPI \u{1b}[31mdown");
-    look(&world);
+    watch_once(&world);
     let said = world.read(".liza/CHECKPOINT");
     assert!(said.contains("PyPI") && !said.contains('\u{1b}'), "{said:?}");
 }
@@ -217,16 +217,16 @@ fn responses_are_chosen_in_liza_yaml() {
     outage(&world, &one, "t1", "PyPI is down");
     outage(&world, &two, "t2", "pypi.org unreachable");
     choose("off");
-    look(&world);
+    watch_once(&world);
     assert_eq!(trips(&world), Vec::<String>::new());
     choose("warning");
-    assert!(look(&world).contains(&"breaker_open trip-1".to_owned()));
+    assert!(watch_once(&world).contains(&"breaker_open trip-1".to_owned()));
     assert_eq!(switch(&world), Value::Null, "a warning halts no agent");
     assert!(world.path(".liza/reports/breaker-trip-1.md").is_file());
     choose("halt");
     outage(&world, &one, "t1", "GitHub API unavailable");
     outage(&world, &two, "t2", "github is down");
-    look(&world);
+    watch_once(&world);
     assert_eq!(trips(&world), ["trip-2", "trip-1"]);
     assert_eq!(switch(&world), "ABORT");
     world.human(&["breaker", "resolve", "--note", "both are back"]).ok();
@@ -248,17 +248,17 @@ fn next_check_completes_a_killed_trip() {
         assert_eq!(report.is_file(), point != "breaker.tripped", "{point}");
         assert_eq!(switch(&world) == "CHECKPOINT", point == "breaker.switched", "{point}");
         if point == "breaker.switched" {
-            // A person removes the switch before a watcher reports that it was set.
+            // A person removes the switch before a watcher reports it.
             world.human(&["resume"]).ok();
-            look(&world);
+            watch_once(&world);
             assert_eq!(switch(&world), Value::Null, "it is the person's now");
             continue;
         }
-        assert!(look(&world).contains(&"breaker_open trip-1".to_owned()), "{point}");
+        assert!(watch_once(&world).contains(&"breaker_open trip-1".to_owned()), "{point}");
         assert!(report.is_file() && switch(&world) == "CHECKPOINT", "{point}");
         assert_eq!(trips(&world), ["trip-1"], "{point}");
         world.human(&["resume"]).ok();
-        look(&world);
+        watch_once(&world);
         assert_eq!(switch(&world), Value::Null, "{point}: a switch that a person took away is not set again");
         assert_eq!(breaker(&world)["open"][0]["id"], "trip-1");
         world.sound();
@@ -274,7 +274,7 @@ fn crashes_of_two_agents_on_two_tasks_trip() {
     let crash = |agent: &str, task: &str| {
         let runs = ["--json", "agent", "run", "--role", "coder", "--id", agent, "--task", task];
         quickly(&world, &runs).exits(1);
-        look(&world);
+        watch_once(&world);
     };
     crash("coder-1", "t1");
     assert_eq!(trips(&world), Vec::<String>::new(), "one agent alone is its runner's business");

@@ -12,7 +12,7 @@ struct Scene {
     commit: String,
 }
 
-/// `t1`, of high risk and with an item of its own, is under review.
+/// `t1`, of high risk and with its own item, is under review.
 fn scene() -> Scene {
     let world = World::new();
     world.write("liza.yaml", LEVELS);
@@ -33,7 +33,7 @@ impl Scene {
 }
 
 #[test]
-fn every_item_is_numbered_shown_and_answered() {
+fn checklist_items_are_numbered_and_answered() {
     let scene = scene();
     let Scene { world, reviewer, .. } = &scene;
     let data = world.json(reviewer, &["review", "show", "t1", "--no-diff"]).ok().data();
@@ -83,7 +83,7 @@ fn every_item_is_numbered_shown_and_answered() {
 }
 
 #[test]
-fn a_feedback_object_answers_by_number_or_by_text() {
+fn feedback_answers_items_by_number_or_text() {
     let scene = scene();
     let Scene { world, reviewer, commit } = &scene;
     let feedback = json!({
@@ -126,9 +126,9 @@ fn discussion_and_empty_checklist_need_no_answers() {
     assert_eq!(world.show("t1").get("checklist"), None);
 }
 
-/// Items come in plans too, under the document's name for them as well as ours, and the reviewer's prompt asks them.
+/// Plans may contain items, also under the contract's name for them, and the reviewer's prompt lists them.
 #[test]
-fn plans_bring_items_and_the_prompt_asks_them() {
+fn plan_checklist_reaches_the_reviewers_prompt() {
     let world = World::new();
     world.write("liza.yaml", &format!("{LEVELS}provider: none\nproviders:\n  none: {{ command: [sh] }}\n"));
     let task = |id: &str, key: &str| {

@@ -7,7 +7,7 @@ use crate::concurrency::{go_on, make_executable, wait_for};
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, Who, World, write};
 
-/// A board whose files `slow.txt` pass through this program when they are checked out.
+/// A board whose files `slow.txt` pass through this program at checkout.
 fn filtered(script: &str) -> (World, Who) {
     let world = World::bare_repo();
     world.write(".gitattributes", "slow.txt filter=slow\n");
@@ -27,7 +27,7 @@ fn filtered(script: &str) -> (World, Who) {
 
 #[test]
 fn claim_killed_in_its_checkout_is_undone() {
-    // Kills liza in the middle of the files, once, and goes on as git does that has lost its parent.
+    // Kills liza once while files are written, and goes on as an orphaned git would.
     let (world, coder) = filtered(
         "if mkdir \"$HOME/killed\" 2>/dev/null; then\n\
          p=$PPID\n\
@@ -113,7 +113,7 @@ fn two_claims_of_a_review_share_its_checkout() {
 }
 
 #[test]
-fn hook_after_a_checkout_runs_as_git_would_run_it() {
+fn post_checkout_hook_runs_as_under_git() {
     let world = World::new();
     let hook = "#!/bin/sh\necho \"$@\" >> \"$HOME/checked-out\"\necho x > generated.txt\n";
     write(&world.path(".git/hooks"), "post-checkout", hook);
@@ -125,7 +125,7 @@ fn hook_after_a_checkout_runs_as_git_would_run_it() {
     let head = world.git_in(&worktree, &["rev-parse", "HEAD"]);
     let said = std::fs::read_to_string(world.home().join("checked-out")).expect("it ran");
     assert_eq!(said.trim_end(), format!("{} {head} 1", "0".repeat(40)));
-    // Files made by the hook belong to the checkout; they are not work before the checkpoint.
+    // Files that the hook makes belong to the checkout and do not count as work before the checkpoint.
     assert!(worktree.join("generated.txt").exists());
     world.checkpoint(&coder, "t1", &["a.txt"]);
 }

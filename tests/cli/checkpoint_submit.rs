@@ -1,4 +1,4 @@
-//! Checkpoint and submit as commands. What they look at is tested in src/flow/tests/checkpoint_submit.rs.
+//! Checkpoint and submit as commands. Their checks are tested in src/flow/tests/checkpoint_submit.rs.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn good() -> Vec<&'static str> {
 }
 
 #[test]
-fn claim_hands_out_everything_the_agent_needs() {
+fn claim_prints_everything_the_agent_needs() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.sh"]);
@@ -35,12 +35,12 @@ fn claim_hands_out_everything_the_agent_needs() {
     assert_eq!(world.git_in(&worktree, &["status", "--porcelain"]), "");
     let list = world.git(&["worktree", "list", "--porcelain"]);
     assert!(list.contains("locked"), "{list}");
-    // And it is untracked in the main checkout.
+    // The main checkout shows the file as untracked.
     assert!(!world.git(&["status", "--porcelain"]).contains("worktrees"));
 }
 
 #[test]
-fn a_whole_checkpoint_comes_as_yaml_or_json() {
+fn checkpoint_can_be_read_from_yaml_or_json() {
     let (world, coder, _) = claimed();
     let yaml = "intent: greet accepts a name\nassumptions:\n  - {text: sh is there, critical: true}\nrisks: none, stdlib\nvalidation: {command: echo ok, expect: ok}\nfiles_to_modify: [a.sh, tests/test_a.sh]\n";
     world.json_stdin(&coder, &["task", "checkpoint", "t1", "--from", "-"], yaml).ok();
@@ -57,7 +57,7 @@ fn a_whole_checkpoint_comes_as_yaml_or_json() {
 }
 
 #[test]
-fn work_put_aside_lets_the_checkpoint_pass() {
+fn checkpoint_passes_after_work_is_put_aside() {
     let (world, coder, worktree) = claimed();
     write(&worktree, "a.sh", "early\n");
     world.refused(&coder, &good(), 1, "refused.checkpoint_late");
@@ -70,7 +70,7 @@ fn work_put_aside_lets_the_checkpoint_pass() {
     world.json_env(&coder, &good(), &[("LIZA_TEST_WALL_SHIFT", "-86400")]).ok();
 }
 
-/// An empty command line is answered with all that is missing, each part by its flag.
+/// Without arguments, the error lists every missing part with its flag.
 #[test]
 fn weak_checkpoint_names_every_missing_flag() {
     let (world, coder, _) = claimed();

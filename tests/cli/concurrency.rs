@@ -1,4 +1,4 @@
-//! Many processes on one board: everything acknowledged is there, no process overwrites another's change, a lock excludes.
+//! Many processes on one board: no acknowledged change is lost or overwritten, and locks exclude each other.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Whether the process stands still because of a signal.
+/// Whether a signal has stopped the process.
 pub fn is_stopped(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .ok()
@@ -37,7 +37,7 @@ pub fn signal(pid: u32, name: &str) {
 }
 
 impl World {
-    /// Starts liza and waits until it stands still at the named point.
+    /// Starts liza and waits until it stops at the named point.
     #[track_caller]
     pub fn stopped_at(&self, who: &Who, point: &str, args: &[&str]) -> Running {
         let mut command = self.liza_command(who, &self.root, args);
@@ -120,12 +120,12 @@ fn notes_at_once(world: &World, workers: usize, each: usize) {
 }
 
 #[test]
-fn sixteen_processes_lose_nothing() {
+fn sixteen_concurrent_processes_lose_no_write() {
     notes_at_once(&World::new(), 16, sweep(5, 50));
 }
 
 #[test]
-fn thirty_two_processes_lose_nothing() {
+fn thirty_two_concurrent_processes_lose_no_write() {
     notes_at_once(&World::new(), 32, sweep(2, 20));
 }
 
@@ -169,7 +169,7 @@ fn losers_of_a_claim_race_see_the_winner() {
     assert_eq!(std::fs::read_dir(world.path(".worktrees")).expect("worktrees").count(), 1);
     assert_eq!(world.git(&["for-each-ref", "--format=%(refname)", "refs/heads/task"]).lines().count(), 1);
     world.sound();
-    // What the winner was given is good for work.
+    // The winner can work with its claim.
     world.checkpoint(&agents[winners[0]], "t1", &["a.txt"]);
 }
 
@@ -206,12 +206,12 @@ fn eight_disjoint_tasks_are_claimed_at_once() {
 }
 
 #[test]
-fn readers_see_whole_boards_that_never_go_back() {
+fn readers_see_complete_boards_in_order() {
     use liza::board::rules::AddNote;
     use liza::board::{Credentials, Needs, Transition};
     use liza::store::{Proposal, Store};
 
-    // The board grows with every one of them, and four readers read all of it all the time.
+    // Each of them enlarges the board, and four readers read all of it meanwhile.
     let commits: u64 = sweep(120, 600);
     const READERS: usize = 4;
     let world = World::new();
@@ -250,7 +250,7 @@ fn readers_see_whole_boards_that_never_go_back() {
 }
 
 #[test]
-fn a_renewal_and_a_takeover_never_both_win() {
+fn renewal_and_takeover_never_both_succeed() {
     let world = World::new();
     for round in 0..6 {
         let task = format!("t{round}");
@@ -259,7 +259,7 @@ fn a_renewal_and_a_takeover_never_both_win() {
         let second = world.register("coder", &format!("second-{round}"));
         world.claim(&first, &task);
         let epoch = world.show(&task)["epoch"].as_u64().expect("an epoch");
-        // For both of them the lease has run out.
+        // The lease has expired for both of them.
         let late = |who: &Who, args: &[&str]| {
             let mut command = world.liza_command(who, &world.root, args);
             command.env("LIZA_TEST_ADVANCE", "4000").env("LIZA_CLAIM", format!("{task}:{epoch}"));
@@ -284,7 +284,7 @@ fn a_renewal_and_a_takeover_never_both_win() {
         let holder = task_now["assigned_to"].as_str().expect("a holder").to_owned();
         if takeover.exit == 0 {
             assert_eq!(holder, format!("second-{round}"));
-            // A renewal that came first was true when it was given; the fence holds afterwards.
+            // A renewal that came first was valid then; afterwards the holder is fenced.
             let after = late(&first, &["--json", "task", "renew", &task]);
             assert_eq!(after.exit, 3, "{after:?}");
         } else {
@@ -298,7 +298,7 @@ fn a_renewal_and_a_takeover_never_both_win() {
 }
 
 #[test]
-fn a_stale_holder_is_fenced_whatever_it_tries() {
+fn stale_holder_is_fenced_in_every_command() {
     let world = World::new();
     world.task("t1", &["a.txt", "tests/"]);
     let first = world.register("coder", "first");
@@ -310,7 +310,7 @@ fn a_stale_holder_is_fenced_whatever_it_tries() {
         .ok();
     let alive = PathBuf::from(takeover.data()["worktree"].as_str().expect("a worktree"));
     assert_ne!(dead, alive);
-    // It wakes up and goes on, in a worktree that is no longer used.
+    // The stale holder wakes up and goes on in a worktree that is no longer used.
     world.write_and_commit(&dead, &[("a.txt", "from the past\n")]);
     let before = world.state();
     for args in [
@@ -368,7 +368,7 @@ impl Drop for ShellLock {
 }
 
 #[test]
-fn a_lock_from_the_shell_excludes_liza() {
+fn flock_in_a_shell_excludes_liza() {
     if Command::new("flock").arg("--version").finish().is_err() {
         return;
     }
@@ -376,7 +376,7 @@ fn a_lock_from_the_shell_excludes_liza() {
     let before = world.state();
     let held = ShellLock::on(&world);
     let ran = world.liza_with(&HUMAN, &["note", "hello"], b"", &[("LIZA_LOCK_TIMEOUT", "0.3")]).exits(4);
-    // `flock FILE COMMAND` forks; the kernel's table names the one that took the lock.
+    // `flock FILE COMMAND` forks; the kernel's table names the process that took the lock.
     let named_process: Option<u32> = ran
         .stderr
         .split("process ")
@@ -393,7 +393,7 @@ fn a_lock_from_the_shell_excludes_liza() {
 }
 
 #[test]
-fn liza_excludes_a_lock_from_the_shell() {
+fn lizas_lock_excludes_flock_in_a_shell() {
     if Command::new("flock").arg("--version").finish().is_err() {
         return;
     }
@@ -407,7 +407,7 @@ fn liza_excludes_a_lock_from_the_shell() {
 }
 
 #[test]
-fn a_stopped_holder_is_named() {
+fn wait_message_names_stopped_lock_holder() {
     let world = World::new();
     for point in ["commit.1", "commit.4", "commit.5", "commit.6", "commit.7"] {
         let holder = world.stopped_at(&HUMAN, point, &["note", "from the stopped one"]);
@@ -447,7 +447,7 @@ fn sync_resumed_while_waiting_records_nothing() {
     world.sound();
 }
 
-/// A refusal that holds under the lock changes nothing.
+/// A refusal that still holds under the lock changes nothing.
 #[test]
 fn sync_refused_under_the_lock_changes_nothing() {
     let world = World::new();
@@ -461,7 +461,7 @@ fn sync_refused_under_the_lock_changes_nothing() {
 }
 
 #[test]
-fn a_killed_holder_frees_the_lock_at_once() {
+fn killed_lock_holder_releases_lock_at_once() {
     let world = World::new();
     for _ in 0..20 {
         let holder = world.stopped_at(&HUMAN, "commit.4", &["note", "never"]);
@@ -479,7 +479,7 @@ fn deleted_lock_file_causes_no_double_commit() {
     for point in ["commit.1", "commit.4", "commit.5", "commit.6-written"] {
         let holder = world.stopped_at(&HUMAN, point, &["note", "the first one"]);
         std::fs::remove_file(world.path(".liza/state.yaml.lock")).expect("removed");
-        // Another one makes a new lock file and commits, or stumbles over the log of the first; both are allowed.
+        // A second command creates a new lock file and commits, or fails on the log of the first; both are allowed.
         let other = world.human(&["note", "the other one"]);
         let first = go_on(holder);
         assert_ne!(first.exit, 0, "{point}: the lock it held excluded no process: {first:?}");
@@ -512,7 +512,7 @@ fn state_replaced_during_commit_is_kept() {
             &world.state().replace("A program for greetings", "A greeting program"),
         );
         world.human(&["note", "and back"]).ok();
-        // An agent's command deals with it at once.
+        // An agent's command settles the edit at once.
         let coder = world.register("coder", "coder-1");
         let holder = world.stopped_at(&coder, point, &["note", "mine, too"]);
         world.edit_state("A greeting program", "A program for greetings");
@@ -565,7 +565,7 @@ fn validation_inherits_no_lock_and_no_secret() {
 }
 
 #[test]
-fn a_hook_of_git_inherits_no_lock() {
+fn git_hook_inherits_no_lock() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt"]);
@@ -584,7 +584,7 @@ fn a_hook_of_git_inherits_no_lock() {
 }
 
 #[test]
-fn reading_takes_no_lock_of_git() {
+fn read_commands_take_no_git_lock() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt"]);
@@ -629,7 +629,7 @@ fn merge_during_claim_is_not_a_foreign_move() {
     let reviewer = world.register("code_reviewer", "reviewer-1");
     world.approved(&coder, &reviewer, "t1", "a.sh", "echo a\n");
     world.task("t2", &["b.sh"]);
-    // It has read the board, and not yet the branch.
+    // The command has read the board, but not yet the branch.
     let claim = world.stopped_at(&other, "moved.look", &["task", "claim", "t2"]);
     world.liza(&reviewer, &["merge", "t1"]).ok();
     go_on(claim).ok();

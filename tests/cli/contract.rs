@@ -1,4 +1,4 @@
-//! Sentences of the contract, tried as a reader of the contract would try them.
+//! Sentences of the contract, each tried as its reader would.
 
 use std::path::Path;
 
@@ -105,7 +105,7 @@ fn shapes_of_the_contract_are_accepted_everywhere() {
     world.sound();
 }
 
-/// A limit that handoffs or expired leases reach blocks the task with reason and questions.
+/// A task that reaches the limit of handoffs or expired leases is blocked with reason and questions.
 #[test]
 fn handoff_and_expiry_limits_block_the_task() {
     let (world, coder, _) = team();
@@ -135,7 +135,7 @@ fn handoff_and_expiry_limits_block_the_task() {
     );
 }
 
-/// Puts another board in place of the last one, sealed as liza would seal it.
+/// Replaces the board by another with a valid checksum.
 fn forge(world: &World, change: impl Fn(&mut liza::board::Board)) {
     let path = world.path(".liza/state.yaml");
     let mut decoded = Decoded::new(std::fs::read(&path).unwrap()).unwrap();
@@ -176,7 +176,7 @@ fn validate_finds_edits_of_protected_fields() {
         let ran = world.json(&HUMAN, &["validate"]).exits(6);
         assert!(ran.code().starts_with("board."), "{what}: {}", ran.stdout);
     }
-    // What a person may type is no damage.
+    // Edits that a person may make are no damage.
     std::fs::write(
         world.path(".liza/state.yaml"),
         good.replacen("max_review_cycles: 5", "max_review_cycles: 6", 1),
@@ -187,7 +187,7 @@ fn validate_finds_edits_of_protected_fields() {
     world.human(&["validate"]).ok();
 }
 
-/// A person may commit on a broken board, with a warning that says why; an agent may not.
+/// A person may commit while the board is damaged, and gets a warning; an agent may not.
 #[test]
 fn main_hook_refuses_agents_on_broken_board() {
     let (world, _, _) = team();

@@ -1,5 +1,5 @@
-//! Death at every named point, and at moments chosen by chance: one ordinary command afterwards finds a valid board
-//! and finishes or undoes what was under way; nothing acknowledged is lost; integration is before or after.
+//! Kills at every named point and at random moments. One ordinary command afterwards leaves a valid board
+//! and completes or undoes the killed command; no acknowledged change is lost; integration is before or after the move.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ const COMMIT: [&str; 9] = [
     "commit.8",
 ];
 
-/// The points of one operation: its own, and the steps of each of its commits; in the short version every third step,
-/// other ones for each commit.
+/// The points of one operation: its own, and the steps of each of its commits; the short version takes every third step,
+/// different ones for each commit.
 pub fn points(own: &[&str], commits: usize) -> Vec<String> {
     let every = sweep(3, 1);
     let steps = (1..=commits).flat_map(|nth| {
@@ -41,7 +41,7 @@ fn published(point: &str) -> bool {
 }
 
 impl World {
-    /// Runs liza and lets it die at the point; the point must be reached.
+    /// Runs liza and kills it at the point, which must be reached.
     #[track_caller]
     pub fn dies_at(&self, point: &str, who: &Who, args: &[&str]) {
         let mut command = self.liza_command(who, &self.root, args);
@@ -53,7 +53,7 @@ impl World {
     /// One ordinary command completes or undoes the killed one; then board, log and repository agree.
     #[track_caller]
     pub fn recovers(&self, after: &str) -> Ran {
-        // What a reader sees meanwhile is a whole board, too.
+        // Readers see a complete board meanwhile.
         self.human(&["validate"]).ok();
         let ran = self.human(&["note", &format!("after {after}")]);
         assert_eq!(ran.exit, 0, "{after}: {ran:?}");
@@ -72,7 +72,7 @@ impl World {
     }
 }
 
-/// A world that can be put back to how it was when this was taken, at the same place (git records absolute paths).
+/// A world that can be restored to this state, at the same path (git records absolute paths).
 pub struct Saved<'w> {
     world: &'w World,
     copy: PathBuf,
@@ -122,7 +122,7 @@ fn approved(world: &World) -> (People, String) {
 }
 
 #[test]
-fn init_may_die_anywhere() {
+fn killed_init_recovers_at_any_step() {
     for point in ["init.prepared", "init.image", "init.log", "init.state"] {
         let world = World::bare_repo();
         world.dies_at(point, &HUMAN, &["init", "A goal"]);
@@ -130,7 +130,7 @@ fn init_may_die_anywhere() {
             world.human(&["init", "A goal"]).exits(1);
         } else {
             assert_ne!(world.human(&["status"]).exit, 0, "{point}: there is no board yet");
-            // With another text, to see that nothing of the first try is left.
+            // With another text, to see that no trace of the first try is left.
             world.human(&["init", "Another goal"]).ok();
             assert!(world.state().contains("Another goal"), "{point}");
         }
@@ -145,7 +145,7 @@ fn init_refuses_board_whose_state_is_lost() {
     std::fs::remove_file(world.path(".liza/state.yaml")).expect("removed");
     world.human(&["init", "Another goal"]).exits(1);
     std::fs::remove_file(world.path(".liza/state.yaml.lock")).expect("removed");
-    // Now only the first record is left, and nothing says that it was ever published: doctor can still bring it back.
+    // Now only the first record is left, and no mark says that it was published: doctor can still restore it.
     world.human(&["doctor", "--fix"]).ok();
     assert!(world.state().contains("A greeting program"));
     world.human(&["note", "more than one record"]).ok();
@@ -158,7 +158,7 @@ fn init_refuses_board_whose_state_is_lost() {
 }
 
 #[test]
-fn a_commit_may_die_at_every_step() {
+fn killed_commit_recovers_at_any_step() {
     let world = World::new();
     for (round, point) in COMMIT.iter().enumerate() {
         let text = format!("note of round {round}");
@@ -178,11 +178,11 @@ fn a_commit_may_die_at_every_step() {
     }
 }
 
-/// Boards of which few images are kept, so that each commit writes over the file of one.
+/// Boards with few images, so that each commit reuses the file of one.
 const FEW: [(&str, &str); 1] = [("LIZA_TEST_FEW_IMAGES", "1")];
 
 #[test]
-fn a_commit_over_an_image_may_die_at_every_step() {
+fn killed_commit_over_image_recovers_at_any_step() {
     let world = World::new();
     let note = |text: &str| {
         let mut command = world.liza_command(&HUMAN, &world.root, &["note", text]);
@@ -227,20 +227,20 @@ fn expired_image_file_is_reused_unless_linked() {
     note("longer than what stood there before, so that nothing of it is left behind");
     assert_eq!(inode(".liza/state.yaml"), free);
     assert_eq!(images(), (oldest + 1..oldest + 5).collect::<Vec<_>>());
-    // A person keeps the oldest one under another name: its bytes stay.
+    // A person keeps the oldest image under another name: its bytes stay.
     let oldest = world.path(&format!(".liza/images/{}.yaml", images()[0]));
     let (kept, bytes) = (world.home().join("kept.yaml"), std::fs::read(&oldest).expect("an image"));
     std::fs::hard_link(&oldest, &kept).expect("a link");
     note("another file is written");
     assert!(!oldest.exists() && std::fs::read(&kept).expect("kept") == bytes);
     assert_ne!(inode(".liza/state.yaml"), std::fs::metadata(&kept).expect("kept").ino());
-    // A shorter board leaves nothing of the longer one below it.
+    // A shorter board leaves no bytes of the longer one in the reused file.
     world.human(&["verify"]).ok();
     world.sound();
 }
 
 #[test]
-fn a_claim_may_die_anywhere() {
+fn killed_claim_recovers_at_any_step() {
     let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
@@ -254,7 +254,7 @@ fn a_claim_may_die_anywhere() {
         let holder = if finished {
             people.coder.clone()
         } else {
-            // No half-made directory is left that looks like a worktree.
+            // No partial directory is left that looks like a worktree.
             let left: Vec<_> = worktrees(&world);
             assert!(left.is_empty(), "{point}: {left:?}");
             world.claim(&people.other, "t1");
@@ -272,7 +272,7 @@ fn worktrees(world: &World) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_submission_and_a_review_may_die_anywhere() {
+fn killed_submit_and_review_recover_at_any_step() {
     let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt", "tests/"]);
@@ -338,7 +338,7 @@ fn before_or_after(world: &World, before: &str, commit: &str, what: &str) -> boo
 }
 
 #[test]
-fn a_merge_may_die_anywhere() {
+fn killed_merge_recovers_at_any_step() {
     let world = World::new();
     let (people, commit) = approved(&world);
     let before = world.git(&["rev-parse", "integration"]);
@@ -361,7 +361,7 @@ fn a_merge_may_die_anywhere() {
 }
 
 #[test]
-fn an_advance_may_die_anywhere() {
+fn killed_advance_recovers_at_any_step() {
     let world = World::new();
     let before = world.git(&["rev-parse", "integration"]);
     world.write("more.md", "more\n");
@@ -386,7 +386,7 @@ fn an_advance_may_die_anywhere() {
 }
 
 #[test]
-fn recovery_may_die_anywhere() {
+fn killed_recovery_recovers_at_any_step() {
     let world = World::new();
     let (people, commit) = approved(&world);
     let before = world.git(&["rev-parse", "integration"]);
@@ -397,7 +397,7 @@ fn recovery_may_die_anywhere() {
         ("merge.moved", &people.reviewer, &["merge", "t1"]),
     ];
     for (first, who, args) in deaths {
-        // The note's own commit, the taking over, and the outcome.
+        // The points of the note's own commit, of taking over the intent, and of its outcome.
         for point in points(&["recover.taken"], 3) {
             saved.restore();
             world.dies_at(first, who, args);
@@ -412,18 +412,18 @@ fn recovery_may_die_anywhere() {
 }
 
 #[test]
-fn setting_aside_and_repair_may_die_anywhere() {
+fn killed_repair_recovers_at_any_step() {
     let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
-    // A record that was never published, met by commands that die as well.
+    // A record that was never published, found by commands that are killed as well.
     for point in COMMIT {
         world.dies_at("commit.5", &HUMAN, &["note", "never"]);
         world.dies_at(point, &HUMAN, &["note", "also"]);
         world.recovers(point);
         assert!(!world.state().contains("never"));
     }
-    // An edit by hand, adopted by a command that dies.
+    // An edit by hand, adopted by a command that is killed.
     for point in points(&[], 2).into_iter().filter(|point| !matches!(&**point, "commit.1:2" | "commit.2:2")) {
         let edited = world.state().replace("A greeting program", "A program for greetings");
         world.write(".liza/state.yaml", &edited);
@@ -442,7 +442,7 @@ fn setting_aside_and_repair_may_die_anywhere() {
 }
 
 #[test]
-fn death_at_any_moment_is_survived() {
+fn kill_at_any_moment_is_recovered() {
     let world = World::new();
     let (people, commit) = approved(&world);
     let before = world.git(&["rev-parse", "integration"]);
@@ -464,12 +464,12 @@ fn death_at_any_moment_is_survived() {
         let _ = child.kill();
         let status = child.wait().expect("it ends");
         killed += u32::from(status.signal() == Some(9));
-        // Its git process may still be running; liza must cope with that, too.
+        // Its git process may still be running; liza must handle that, too.
         world.human(&["note", "afterwards"]).ok();
         world.human(&["validate"]).ok();
         if merging {
             if world.status_of("t1") != "MERGED" {
-                // Refused only if the git of the dead one was still at work, and this command found its merge landed.
+                // It is refused only if the git of the killed command still ran and this command found its merge landed.
                 drop(world.liza(&people.reviewer, &["merge", "t1"]));
             }
             assert_eq!(world.status_of("t1"), "MERGED", "round {round}");
@@ -485,7 +485,7 @@ fn death_at_any_moment_is_survived() {
 }
 
 #[test]
-fn every_crash_point_with_every_branch_position() {
+fn every_crash_point_and_branch_position_recovers() {
     let world = World::new();
     let (people, commit) = approved(&world);
     let old = world.git(&["rev-parse", "integration"]);
@@ -558,7 +558,7 @@ fn other_git(world: &World, wanted: &str, script: &str) -> [(&'static str, Strin
     [("PATH", format!("{}:{real}", world.home().join("bin").display())), ("REAL", real)]
 }
 
-/// A `git` that writes a file when it starts and waits until it may go on.
+/// A `git` that writes a file when it starts and waits for permission to go on.
 fn waiting_git(world: &World, wanted: &str) -> (PathBuf, PathBuf, [(&'static str, String); 2]) {
     let (reached, go) = (world.home().join("reached"), world.home().join("go"));
     let (there, on) = (reached.display(), go.display());
@@ -567,7 +567,7 @@ fn waiting_git(world: &World, wanted: &str) -> (PathBuf, PathBuf, [(&'static str
 }
 
 #[test]
-fn a_git_that_outlives_its_merge_does_no_harm() {
+fn git_that_outlives_its_merge_does_no_harm() {
     let world = World::new();
     let (people, commit) = approved(&world);
     let (reached, go, env) = waiting_git(&world, "' update-ref '*refs/heads/integration");
@@ -578,7 +578,7 @@ fn a_git_that_outlives_its_merge_does_no_harm() {
     let old = world.git(&["rev-parse", "integration"]);
     merging.kill().expect("killed");
     merging.wait().expect("it ends");
-    // The branch has not moved, so the merge is called off; and then it moves all the same.
+    // The branch has not moved, so recovery cancels the merge; then the surviving git moves it.
     world.human(&["note", "meanwhile"]).ok();
     std::fs::write(&go, "").expect("written");
     wait_for("the late move", || {
@@ -597,7 +597,7 @@ fn a_git_that_outlives_its_merge_does_no_harm() {
 }
 
 #[test]
-fn a_git_that_outlives_its_claim_does_no_harm() {
+fn git_that_outlives_its_claim_does_no_harm() {
     let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
@@ -627,7 +627,7 @@ fn completed_branch_move_is_never_undone() {
     world.write("more.md", "more\n");
     world.git(&["add", "more.md"]);
     world.git(&["commit", "-q", "-m", "by hand"]);
-    // Git dies when the branch has moved, so it looks as if it had failed.
+    // Git dies after it moved the branch, so it seems to have failed.
     let env = other_git(&world, "' update-ref '*refs/heads/integration", "git \"$@\"; kill -9 $$");
     for (who, args) in [
         (&people.reviewer, &["merge", "t1"][..]),
@@ -704,7 +704,7 @@ fn claim_and_doctor_repair_empty_commondir() {
     world.human(&["doctor", "--fix"]).ok();
     world.git(&["branch"]);
     world.human(&["doctor"]).ok();
-    // A merge or a review meets it, too: it works, or says so and works after the doctor.
+    // A merge or a review meets the same damage: it works, or reports it and works after `doctor --fix`.
     plant_half_made(&world, "y");
     let merged = world.liza(&people.reviewer, &["merge", "t1"]);
     if merged.exit != 0 {
@@ -722,14 +722,14 @@ fn claim_of_killed_process_is_fenced() {
     let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
-    // Alive, though it does nothing: no other process may end its intent.
+    // The process lives, although it does nothing: no other process may end its intent.
     let slow = world.stopped_at(&people.coder, "claim.added", &["task", "claim", "t1"]);
     world.human(&["note", "meanwhile"]).ok();
     world.liza(&people.other, &["task", "claim", "t1"]).exits(3);
     assert_eq!(world.status_of("t1"), "WORKING");
     go_on(slow).ok();
     world.checkpoint(&people.coder, "t1", &["a.txt"]);
-    // Stopped again, and then killed: now it is dead.
+    // It is stopped again and then killed: now it is dead.
     world.task("t2", &["b.txt"]);
     let slow = world.stopped_at(&people.other, "claim.added", &["task", "claim", "t2"]);
     signal(slow.id(), "KILL");

@@ -1,4 +1,4 @@
-//! Damaged, replaced and rolled-back boards: found by the next command, restored by doctor, nothing of value lost.
+//! Damaged, replaced and rolled-back boards: the next command notices, `doctor --fix` restores, and no work is lost.
 
 use std::path::Path;
 use std::process::Command;
@@ -49,7 +49,7 @@ fn board_cut_at_any_line_is_found() {
             fixed_by_doctor(&world, &good);
         }
     }
-    // Inside the last line nothing of the content is missing; it is found all the same.
+    // A cut inside the last line loses no content, and is noticed too.
     for short in 1..=3 {
         put(&world, &good.as_bytes()[..good.len() - short]);
         world.human(&["note", "x"]).exits(6);
@@ -58,7 +58,7 @@ fn board_cut_at_any_line_is_found() {
     assert!(std::fs::read_dir(world.path(".liza/edits")).unwrap().count() > 2);
 }
 
-/// A fresh copy of the board's directory, as it was.
+/// A fresh copy of the board's directory.
 fn restore(world: &World, backup: &Path) {
     let live = world.path(".liza");
     std::fs::remove_dir_all(&live).unwrap();
@@ -91,7 +91,7 @@ fn flipped_bit_is_always_reported() {
         let ran = world.human(&["note", "x"]);
         match ran.exit {
             6 => {}
-            // A text or a limit that a person may change, or mere layout: reported, and kept.
+            // A change of a text, a limit or the layout, which a person may make: reported, and kept.
             0 => assert!(ran.stderr.contains("by hand"), "{context}: {}", ran.stderr),
             other => panic!("{context}: exit {other}: {}", ran.stderr),
         }
@@ -109,7 +109,7 @@ fn flipped_bit_is_always_reported() {
 }
 
 #[test]
-fn a_rolled_back_board_is_restored() {
+fn rolled_back_board_is_restored() {
     let world = board();
     let old = world.state();
     world.human(&["note", "third"]).ok();
@@ -125,7 +125,7 @@ fn a_rolled_back_board_is_restored() {
     assert!(log.contains("fourth") && !log.contains("lost?"));
     world.human(&["note", "fifth"]).ok();
     world.sound();
-    // The same from any older image, and by doctor.
+    // The same from each older image, and by doctor.
     let good = world.state();
     std::fs::copy(world.path(".liza/images/1.yaml"), world.path(".liza/state.yaml")).unwrap();
     fixed_by_doctor(&world, &good);
@@ -142,7 +142,7 @@ fn lost_board_is_rebuilt_from_the_log() {
         assert!(!world.path(".liza/state.yaml").exists());
     }
     fixed_by_doctor(&world, &good);
-    // An agent only looks.
+    // An agent may only look.
     let coder = world.register("coder", "coder-2");
     world.refused(&coder, &["doctor", "--fix"], 1, "refused.human_only");
 }
@@ -184,7 +184,7 @@ fn hard_link_to_the_board_is_never_written() {
 }
 
 #[test]
-fn log_and_lock_are_not_followed_either() {
+fn linked_log_and_lock_are_not_followed() {
     for name in ["log.yaml", "state.yaml.lock"] {
         let world = board();
         let state = world.state();
@@ -244,12 +244,12 @@ fn hostile_board_contents_are_refused_quickly() {
 }
 
 #[test]
-fn a_changed_version_is_never_adopted() {
+fn edited_version_is_never_adopted() {
     let world = board();
     let good = world.state();
-    // Not a board of ours with another number, but one that differs elsewhere, too.
+    // Not only the version differs, but other content, too.
     let other = good.replacen("\ngoal:\n", "\n# by another program\ngoal:\n", 1);
-    // A newer one may be: it is shown, and left alone.
+    // It may be of a newer liza: it is shown and not changed.
     let newer = other.replacen("version: 2", "version: 3", 1);
     put(&world, newer.as_bytes());
     for (args, exit) in [(["note", "x"].as_slice(), 6), (&["status"], 0), (&["doctor", "--fix"], 1)] {
@@ -257,7 +257,7 @@ fn a_changed_version_is_never_adopted() {
         assert!((ran.stdout + &ran.stderr).contains("newer"), "{args:?}");
         assert_eq!(world.state(), newer, "{args:?}");
     }
-    // An older one cannot be, where liza has published boards: the last good one is restored.
+    // It cannot be an older board where liza has published boards: the last good one is restored.
     let older = other.replacen("version: 2", "version: 1", 1);
     put(&world, older.as_bytes());
     for args in [["note", "x"].as_slice(), &["status"]] {
@@ -292,7 +292,7 @@ fn flipped_board_version_is_damage() {
         assert!(ran.stdout.contains("doctor --fix") && !ran.stdout.contains("newer"), "{}", ran.stdout);
         fixed_by_doctor(&world, &good);
     }
-    // One that a newer liza may have written stays what it is.
+    // A board that a newer liza may have written stays unchanged.
     let other = good.replacen("version: 2", "version: 3", 1).replacen("revision: ", "revision: 1", 1);
     put(&world, other.as_bytes());
     assert_eq!(world.json(&HUMAN, &["note", "x"]).exits(6).code(), "board.newer");

@@ -30,7 +30,7 @@ const CHECKPOINT: [&str; 13] = [
 ];
 
 #[test]
-fn id_is_left_out_inside_the_worktree() {
+fn task_id_is_optional_inside_its_worktree() {
     let (world, coder, worktree) = claimed();
     let below = worktree.join("tests");
     std::fs::create_dir_all(&below).unwrap();
@@ -43,7 +43,7 @@ fn id_is_left_out_inside_the_worktree() {
     assert_eq!(world.status_of("t1"), "READY_FOR_REVIEW");
     let error = world.json(&coder, &["task", "submit"]).exits(2).json()["error"].clone();
     assert!(error["message"].as_str().unwrap().contains("not the worktree of a task"), "{error}");
-    // In the checkout of a review it is that task, and the commit is the one that was claimed.
+    // In a review checkout the task is the reviewed one, and the commit is the claimed one.
     let reviewer = world.register("code_reviewer", "rev-1");
     world.liza(&reviewer, &["next"]).ok();
     let checkout = world.path(".worktrees/.review/t1");
@@ -52,7 +52,7 @@ fn id_is_left_out_inside_the_worktree() {
 }
 
 #[test]
-fn block_takes_the_task_of_the_worktree() {
+fn block_defaults_to_the_worktrees_task() {
     let (world, coder, worktree) = claimed();
     let args = ["task", "block", "--reason", "two ways to read it", "--question", "Which one?"];
     world.liza_in(&coder, &worktree, &args).ok();
@@ -60,7 +60,7 @@ fn block_takes_the_task_of_the_worktree() {
 }
 
 #[test]
-fn next_takes_the_role_of_the_caller() {
+fn next_defaults_to_the_callers_role() {
     let world = World::new();
     world.task("t1", &["a.sh", "tests/"]);
     let coder = world.register("coder", "coder-1");
@@ -73,7 +73,7 @@ fn next_takes_the_role_of_the_caller() {
     assert!(ran.json()["error"]["hint"].as_str().unwrap().contains("--role"), "{}", ran.stdout);
 }
 
-/// The commit is left out and still bound: a branch that moved is not approved by accident.
+/// Without `--commit` the verdict is still bound: a branch that moved is not approved by accident.
 #[test]
 fn verdict_without_commit_is_bound_to_the_claim() {
     let world = World::new();
@@ -91,7 +91,7 @@ fn verdict_without_commit_is_bound_to_the_claim() {
         .ok()
         .data();
     assert_eq!(world.show("t1")["approval"]["commit"], commit.as_str(), "{data}");
-    // Asked again, it is answered the same.
+    // The repeated request gets the same answer.
     let again =
         world.json(&reviewer, &["review", "approve", "t1", "--summary", "fine", "--request-id", "r1"]).ok();
     assert_eq!(again.data(), data);
@@ -106,7 +106,7 @@ fn verdict_without_commit_is_bound_to_the_claim() {
 }
 
 #[test]
-fn ids_come_from_titles() {
+fn task_id_is_made_from_its_title() {
     let world = World::new();
     world.write("src/x.sh", "x\n");
     let add = |title: &str| {
@@ -145,7 +145,7 @@ fn ids_come_from_titles() {
 }
 
 #[test]
-fn unknown_ids_are_answered_with_the_nearest() {
+fn unknown_id_error_suggests_the_nearest() {
     let world = World::new();
     world.task("greet-by-name", &["a.sh"]);
     world.register("coder", "coder-1");
@@ -165,9 +165,9 @@ fn unknown_ids_are_answered_with_the_nearest() {
     assert_eq!(hint, "`liza task list` shows every task");
 }
 
-/// A scope without tests, a heading that is not there, a directory that is spelled wrongly: said wherever a task gets a scope.
+/// Warnings for a scope without tests, a missing heading and a misspelled directory, wherever a task gets a scope.
 #[test]
-fn doubtful_tasks_are_warned_of() {
+fn task_add_warns_of_doubtful_values() {
     let world = World::new();
     world.write("src/main.sh", "x\n");
     world.write("lib/tests/test_lib.sh", "x\n");
@@ -190,7 +190,7 @@ fn doubtful_tasks_are_warned_of() {
     for part in ["warning: t1 is a code task", "specs/vision.md#exit-codes?", "did you mean src/?"] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
-    // A directory with tests in it, one that will hold them, everything, and a task without code cause no warning.
+    // No warning: a directory with tests, one that will hold tests, a scope of everything, and a task without code.
     for (id, path, more) in [
         ("a", "lib/", &[][..]),
         ("b", "tests/", &[]),
@@ -213,7 +213,7 @@ fn doubtful_tasks_are_warned_of() {
     }
 }
 
-/// Types what the hint says between backticks.
+/// Types the command that the hint prints between backticks.
 fn typed(world: &World, who: &Who, dir: &std::path::Path, command: &str) -> Ran {
     let mut shell = world.command("sh", dir);
     shell.args(["-ec", command]);
@@ -231,9 +231,9 @@ fn quoted(hint: &str, after: &str) -> String {
     rest.split('`').nth(1).expect("a command").to_owned()
 }
 
-/// Work that came before its checkpoint, committed or not, is kept by what the refusal says to type, with hooks as well.
+/// The commands in the refusal keep work that came before its checkpoint, committed or not, also with hooks.
 #[test]
-fn forgotten_checkpoint_costs_no_work() {
+fn forgotten_checkpoint_loses_no_work() {
     for (committed, uncommitted, hooks) in
         [(true, true, false), (true, false, false), (false, true, false), (false, true, true)]
     {

@@ -1,4 +1,4 @@
-//! The demo: a whole team on a throw-away repository, on any machine, and nothing left of it.
+//! The demo: a whole team on a throw-away repository, on any machine, without leftovers.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,8 +7,8 @@ use std::process::Stdio;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, World};
 
-/// Git's settings on a machine where every possible setting is wrong.
-fn spoil_git(world: &World) {
+/// Git settings of a machine where every setting is wrong.
+fn misconfigure_git(world: &World) {
     let hooks = world.home().join("hooks");
     std::fs::create_dir(&hooks).expect("a folder");
     for hook in ["pre-commit", "commit-msg", "post-checkout", "reference-transaction"] {
@@ -24,7 +24,7 @@ fn spoil_git(world: &World) {
     std::fs::write(world.home().join(".gitconfig"), text).expect("a configuration");
 }
 
-/// Processes that were started for a demo below this folder.
+/// Processes of a demo below this directory.
 fn processes_of(home: &Path) -> Vec<String> {
     let wanted = format!("DEMO_STAGE={}", home.display());
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -46,7 +46,7 @@ fn temporary_files(world: &World) -> Vec<String> {
 fn demo_shows_every_check_and_cleans_up() {
     let world = World::bare_repo();
     let place = world.home().join("kept");
-    spoil_git(&world);
+    misconfigure_git(&world);
     let mut command =
         world.liza_command(&HUMAN, &world.root, &["--json", "-q", "demo", "--tasks", "11", "--keep"]);
     command.arg(&place).env("GIT_DIR", "/nowhere").env("LIZA_AGENT_ID", "coder-1");
@@ -74,7 +74,7 @@ fn demo_shows_every_check_and_cleans_up() {
     let verified = world.liza_in(&HUMAN, &place, &["verify"]).ok();
     assert!(verified.stdout.contains("11 merged"), "{}", verified.stdout);
 
-    // A folder that is there is left alone.
+    // An existing directory is left alone.
     let before = std::fs::read(place.join(".liza/state.yaml")).expect("the board");
     world.human(&["demo", "--keep", place.to_str().expect("text")]).exits(2);
     assert_eq!(std::fs::read(place.join(".liza/state.yaml")).expect("the board"), before);
@@ -106,10 +106,10 @@ fn demo_refuses_impossible_sizes() {
 }
 
 #[test]
-fn director_demo_shows_all_it_promises() {
+fn director_demo_passes_its_checks() {
     let world = World::bare_repo();
     let place = world.home().join("kept");
-    spoil_git(&world);
+    misconfigure_git(&world);
     let mut command =
         world.liza_command(&HUMAN, &world.root, &["--json", "-q", "demo", "--director", "--keep"]);
     command.arg(&place).env("GIT_DIR", "/nowhere").env("LIZA_AGENT_ID", "coder-1");
@@ -128,9 +128,9 @@ fn director_demo_shows_all_it_promises() {
 }
 
 #[test]
-fn the_demo_of_experiments_shows_all_it_promises() {
+fn experiment_demo_passes_its_checks() {
     let world = World::bare_repo();
-    spoil_git(&world);
+    misconfigure_git(&world);
     let place = world.home().join("kept");
     let mut command =
         world.liza_command(&HUMAN, &world.root, &["--json", "-q", "demo", "--experiment", "--keep"]);

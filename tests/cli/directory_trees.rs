@@ -22,7 +22,7 @@ fn finding(world: &World, args: &[&str], code: &str) -> Option<Value> {
     findings(world, args).into_iter().find(|finding| finding["code"] == code)
 }
 
-/// Whether this machine lets the test mount something in a private namespace.
+/// Whether this machine allows mounts in a private namespace.
 pub(crate) fn can_mount() -> bool {
     let mut probe = Command::new("unshare");
     probe.args(["--mount", "--map-root-user", "mount", "-t", "tmpfs", "none", "/mnt"]);
@@ -33,7 +33,7 @@ pub(crate) fn can_mount() -> bool {
     can
 }
 
-/// Runs a script in a mount namespace of its own; `$LIZA` is the program.
+/// Runs a script in its own mount namespace; `$LIZA` is the program.
 pub(crate) fn mounted(world: &World, script: &str) -> Ran {
     let mut command = world.command("unshare", &world.root);
     command.args(["--mount", "--map-root-user", "sh", "-ec", script]);
@@ -92,7 +92,7 @@ fn worktrees_link_is_refused_with_reason() {
     assert!(finding(&world, &[], "file.odd").is_some());
 }
 
-/// A test that makes as many directories in each other as asked for.
+/// A test that makes that many nested directories.
 fn nesting(count: u32) -> String {
     format!(
         "import os\nfor _ in range({count}):\n    os.mkdir('d')\n    os.chdir('d')\nopen('last', 'w').write('x')\n"
@@ -121,7 +121,7 @@ fn forty_thousand_nested_directories_stop_no_gate() {
 }
 
 #[test]
-fn gates_pass_over_place_that_cannot_be_emptied() {
+fn gates_skip_worktree_that_cannot_be_emptied() {
     if !can_mount() {
         return;
     }
@@ -322,7 +322,7 @@ fn argument_that_is_not_text_is_an_error() {
     let ran = Ran::of(command.arg(OsString::from_vec(b"\xff\xfe".to_vec())).finish().expect("liza"));
     assert_eq!(ran.exit, 2, "{ran:?}");
     assert!(!ran.stderr.contains("panicked") && ran.stderr.contains("hint"), "{ran:?}");
-    // Also beside a good one, where the words of the command are noted under the lock.
+    // Also beside a good argument, where the command line is recorded under the lock.
     let mut command =
         world.liza_command(&HUMAN, &world.root, &["--request-id", "r1", "note", "fine", "--board"]);
     let board = world.path(".liza");

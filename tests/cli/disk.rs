@@ -1,4 +1,4 @@
-//! Disks that are full, descriptors that have run out, files that are not what they should be.
+//! Full disks, missing file descriptors, and board files of the wrong type.
 
 use std::process::Stdio;
 
@@ -15,7 +15,7 @@ impl World {
                 command.env(name, value);
             }
         }
-        // Without the trap the kernel would kill the process at its file size limit instead of telling it.
+        // Without the trap the kernel would kill the process at its file size limit instead of returning an error.
         command
             .arg("-c")
             .arg(format!("trap '' XFSZ; {limit}; exec \"$0\" \"$@\""))
@@ -35,7 +35,7 @@ fn full_disk_changes_nothing() {
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt"]);
     let mut failed = 0;
-    // The limit is counted in blocks of 512 bytes; what does not fit ends in the middle of a write.
+    // The limit counts blocks of 512 bytes; a write beyond it stops in the middle.
     for blocks in [0, 1, 2, 3, 4, 6, 8, 12, 16] {
         for args in [&["note", "a note of some length, longer than nothing"][..], &["task", "claim", "t1"]] {
             let before = world.files();
@@ -46,7 +46,7 @@ fn full_disk_changes_nothing() {
                     failed += 1;
                     assert_eq!(world.files(), before, "{blocks} {args:?}: {}", ran.stderr);
                 }
-                // Git itself met the full disk, or the claim's second half did: the claim is undone.
+                // Git itself, or the second half of the claim, met the full disk: the claim is undone.
                 8 | 10 => assert_eq!(args[1], "claim", "{ran:?}"),
                 other => panic!("{blocks} {args:?}: exit {other}: {ran:?}"),
             }
@@ -63,7 +63,7 @@ fn full_disk_changes_nothing() {
 }
 
 #[test]
-fn without_descriptors_nothing_changes() {
+fn missing_file_descriptors_change_nothing() {
     let world = World::new();
     let mut failed = 0;
     for count in 3..16 {
@@ -86,7 +86,7 @@ fn without_descriptors_nothing_changes() {
 }
 
 #[test]
-fn a_board_that_may_not_be_written_is_readable() {
+fn unwritable_board_is_still_readable() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = World::new();
     let dir = world.path(".liza");
@@ -173,7 +173,7 @@ fn state_that_is_no_file_is_restored() {
 }
 
 #[test]
-fn the_users_locks_and_logs_may_be_no_files_either() {
+fn lock_or_log_that_is_no_file_is_refused() {
     let world = World::new();
     let victim = world.home().join("victim");
     std::fs::write(&victim, "theirs\n").expect("written");

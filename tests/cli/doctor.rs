@@ -1,4 +1,4 @@
-//! Every fault the doctor knows: planted, found, left alone without `--fix` and by a dry run, fixed where that is safe.
+//! Every fault that doctor knows: planted, reported, unchanged without `--fix` and by a dry run, fixed where that is safe.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World, write};
 
-/// Everything below the repository: kind, mode and content.
+/// Everything below the repository: type, mode and content.
 fn tree(world: &World) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     walkdir::WalkDir::new(&world.root)
         .into_iter()
@@ -37,7 +37,7 @@ fn codes(found: &[Value]) -> Vec<&str> {
     found.iter().map(|finding| finding["code"].as_str().expect("a code")).collect()
 }
 
-/// The fault is found and named; neither a look nor a dry run nor an agent's look changes a byte.
+/// Doctor reports the fault; neither `doctor`, nor a dry run, nor an agent's call changes a byte.
 #[track_caller]
 fn found(world: &World, code: &str, env: &[(&str, &str)]) -> Vec<Value> {
     let before = tree(world);
@@ -70,7 +70,7 @@ fn found_and_fixed(world: &World, code: &str) {
     assert!(left.is_empty(), "{code}: {left:#?}");
 }
 
-/// Found, left for a person, and still there after `--fix`.
+/// Doctor reports the fault, leaves it for a person, and reports it again after `--fix`.
 #[track_caller]
 fn named(world: &World, code: &str) -> String {
     let looked = found(world, code, &[]);
@@ -90,7 +90,7 @@ struct Scene {
     reviewer: Who,
 }
 
-/// A board with a task in every state, as it is in the midst of work.
+/// A board with a task in every status.
 fn busy() -> Scene {
     let world = World::new();
     let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
@@ -130,7 +130,7 @@ fn plant(path: &Path, text: &str) {
     std::fs::write(path, text).expect("written");
 }
 
-fn aged(path: &Path, seconds: u64) {
+fn set_age(path: &Path, seconds: u64) {
     let file = if path.is_dir() {
         std::fs::File::open(path).expect("a directory")
     } else {
@@ -140,7 +140,7 @@ fn aged(path: &Path, seconds: u64) {
 }
 
 #[test]
-fn a_healthy_busy_board_yields_nothing() {
+fn doctor_finds_nothing_on_healthy_busy_board() {
     let Scene { world, coder, other, reviewer } = busy();
     assert_eq!(findings(&world, &[], &[]), Vec::<Value>::new());
     assert_eq!(findings(&world, &["--fix"], &[]), Vec::<Value>::new());
@@ -181,7 +181,7 @@ fn doctor_restores_private_file_modes() {
         let now = std::fs::metadata(&path).expect("there").mode() & 0o777;
         assert_eq!(now, right, "{}", path.display());
     }
-    // Touched by hand, with ordinary rights: as good as any.
+    // A switch made with `touch`, with ordinary permissions, is as good as any.
     std::fs::write(liza.join("PAUSE"), "by hand\n").expect("written");
     mode(&liza.join("PAUSE"), 0o644);
     assert!(findings(&world, &[], &[]).is_empty());
@@ -202,7 +202,7 @@ fn special_files_below_liza_are_named() {
 }
 
 #[test]
-fn dead_locks_of_ours_go_and_living_ones_stay() {
+fn doctor_removes_only_dead_locks_of_liza() {
     if !cfg!(target_os = "linux") {
         return;
     }
@@ -219,15 +219,15 @@ fn dead_locks_of_ours_go_and_living_ones_stay() {
     ];
     for name in ours {
         plant(&git.join(name), "");
-        aged(&git.join(name), 3600);
+        set_age(&git.join(name), 3600);
     }
     let looked = found(&world, "lock.dead", &[]);
     assert_eq!(looked.len(), ours.len(), "{looked:#?}");
     found_and_fixed(&world, "lock.dead");
     assert!(ours.iter().all(|name| !git.join(name).exists()));
 
-    // In use by this very process, however old they are.
-    let all_ages = |seconds: u64| ours.iter().for_each(|name| aged(&git.join(name), seconds));
+    // This process uses them, however old they are.
+    let all_ages = |seconds: u64| ours.iter().for_each(|name| set_age(&git.join(name), seconds));
     ours.iter().for_each(|name| plant(&git.join(name), ""));
     let open: Vec<std::fs::File> = ours
         .iter()
@@ -240,7 +240,7 @@ fn dead_locks_of_ours_go_and_living_ones_stay() {
         assert_eq!(codes(&found), [code; 7], "{found:#?}");
         found
     };
-    // A process that another test starts just now has them open too, until its program begins.
+    // A child of another test inherits them until it executes its program.
     let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
     let this = std::process::id().to_string();
     let is_named = |held: &[Value]| {
@@ -260,18 +260,18 @@ fn dead_locks_of_ours_go_and_living_ones_stay() {
     while codes(&findings(&world, &[], &[])).contains(&"lock.held") {
         assert!(std::time::Instant::now() < until, "they are still held");
     }
-    // No process is seen, but they are too young to be certain.
+    // No process uses them, but they are too new to be certain.
     all_ages(60);
     named(&world, "lock.unclear");
     every("lock.unclear");
-    // Ordinary work.
+    // No faults in ordinary work.
     all_ages(0);
     assert!(findings(&world, &[], &[]).is_empty());
     ours.iter().for_each(|name| std::fs::remove_file(git.join(name)).expect("removed"));
-    // While a git works in the repository the lock may be its.
+    // While a git process works in the repository the lock may be its own.
     let path = git.join("packed-refs.lock");
     plant(&path, "");
-    aged(&path, 3600);
+    set_age(&path, 3600);
     let mut command = world.command("git", &world.root);
     let mut alive = command
         .args(["cat-file", "--batch"])
@@ -289,7 +289,7 @@ fn dead_locks_of_ours_go_and_living_ones_stay() {
     // Locks of the user are left alone.
     for name in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
         plant(&git.join(name), "");
-        aged(&git.join(name), 3600);
+        set_age(&git.join(name), 3600);
     }
     assert!(findings(&world, &["--fix"], &[]).is_empty());
     assert!(git.join("index.lock").exists());
@@ -318,7 +318,7 @@ fn locks_of_other_programs_are_named() {
     std::fs::remove_file(&lock).expect("removed");
     found_and_fixed(&world, "lock.missing");
     assert!(world.read(".liza/state.yaml.lock").contains(&format!("\"revision\":{}", world.revision())));
-    // A directory in its place stops every command; liza does not guess who made it.
+    // A directory in its place stops every command; liza does not guess whose it is.
     std::fs::remove_file(&lock).expect("removed");
     std::fs::create_dir(&lock).expect("made");
     std::fs::set_permissions(&lock, std::fs::Permissions::from_mode(0o700)).expect("changed");
@@ -334,7 +334,7 @@ fn doctor_repairs_broken_worktree_links() {
     found_and_fixed(&world, "worktree.no_git_file");
     assert_eq!(std::fs::read_to_string(worktree.join("x.sh")).expect("text"), "precious\n");
     world.git_in(&worktree, &["status"]);
-    // The process that rewrote it may have died before or while writing.
+    // The process that rewrote it may have died before or during the write.
     let whole = std::fs::read(worktree.join(".git")).expect("a file");
     for length in [0, 3, 20, whole.len() - 4] {
         std::fs::write(worktree.join(".git"), &whole[..length]).expect("cut");
@@ -352,7 +352,7 @@ fn doctor_repairs_broken_worktree_links() {
     found_and_fixed(&world, "worktree.stale_record");
     assert!(world.git(&["branch", "--list", "ghost"]).contains("ghost"), "branches stay");
 
-    // Unknown worktrees: clean ones and empty ones are removed, and so are checkouts of no review and no merge.
+    // Unknown worktrees: clean and empty ones are removed, and so are checkouts of no review and no merge.
     for (path, code) in [
         (".worktrees/stranger", "worktree.of_nobody"),
         (".worktrees/.review/stranger", "worktree.of_nobody"),
@@ -365,7 +365,7 @@ fn doctor_repairs_broken_worktree_links() {
     std::fs::create_dir(world.path(".worktrees/empty")).expect("made");
     found_and_fixed(&world, "worktree.of_nobody");
 
-    // What may be the only copy stays.
+    // A worktree that may be the only copy stays.
     std::fs::create_dir(world.path(".worktrees/notes")).expect("made");
     std::fs::write(world.path(".worktrees/notes/idea.md"), "only here\n").expect("written");
     assert!(named(&world, "worktree.of_nobody").contains("files that git does not know"));
@@ -396,7 +396,7 @@ fn doctor_repairs_half_made_worktree_records() {
         found_and_fixed(&world, "worktree.half_made");
         world.git(&["branch"]);
     }
-    // In the place of a review that is under way: the checkout is made anew.
+    // In place of a current review's checkout: the checkout is made again.
     world.liza(&reviewer, &["review", "claim", "waiting"]).ok();
     let checkout = world.read(".worktrees/.review/waiting/.git");
     let record = Path::new(checkout.trim().trim_start_matches("gitdir: ").trim()).to_owned();
@@ -404,7 +404,7 @@ fn doctor_repairs_half_made_worktree_records() {
     found_and_fixed(&world, "worktree.half_made");
     world.liza(&reviewer, &["review", "claim", "waiting"]).ok();
     world.git_in(&world.path(".worktrees/.review/waiting"), &["status"]);
-    // One that is not liza's is only named.
+    // A worktree that is not liza's is only reported.
     let record = world.path(".git/worktrees/theirs");
     plant(&record.join("gitdir"), "/somewhere/else/.git\n");
     plant(&record.join("HEAD"), "ref: refs/heads/main\n");
@@ -438,7 +438,7 @@ fn orphan_refs_are_named_and_never_deleted() {
 }
 
 #[test]
-fn temporary_files_of_dead_commands_are_swept() {
+fn temporary_files_of_dead_commands_are_removed() {
     let Scene { world, .. } = busy();
     let liza = world.path(".liza");
     let dead = "999999";
@@ -452,14 +452,14 @@ fn temporary_files_of_dead_commands_are_swept() {
     plant(&world.path(&format!(".git/info/.exclude.{dead}.tmp")), "half");
     let scratch = world.home().join(format!("tmp/liza-scratch-{dead}-abc"));
     plant(&scratch.join("index"), "half");
-    // A moment old, they may be in use where we cannot see.
+    // Files that are this new may be in use by a process that doctor cannot see.
     assert!(findings(&world, &["--fix"], &[]).is_empty());
     for file in walkdir::WalkDir::new(&world.root).into_iter().flatten() {
         if file.file_name().to_string_lossy().ends_with(".tmp") {
-            aged(file.path(), 120);
+            set_age(file.path(), 120);
         }
     }
-    aged(&scratch, 120);
+    set_age(&scratch, 120);
     let looked = found(&world, "leftover.temporary", &[]);
     assert_eq!(looked.len(), 11, "{looked:#?}");
     found_and_fixed(&world, "leftover.temporary");
@@ -467,13 +467,13 @@ fn temporary_files_of_dead_commands_are_swept() {
     // Files of a running command, and of another program.
     for name in [".notes.tmp", "x.tmp", ".a.b.tmp"] {
         plant(&liza.join(name), "mine");
-        aged(&liza.join(name), 120);
+        set_age(&liza.join(name), 120);
         std::fs::set_permissions(liza.join(name), std::fs::Permissions::from_mode(0o600)).expect("set");
     }
     assert!(findings(&world, &["--fix"], &[]).is_empty());
 }
 
-/// A kill in the midst of a write leaves nothing that the doctor does not find.
+/// Doctor finds everything that a kill during a write can leave.
 #[test]
 fn leftovers_of_a_killed_commit_are_removed() {
     let Scene { world, .. } = busy();
@@ -482,7 +482,7 @@ fn leftovers_of_a_killed_commit_are_removed() {
         assert_ne!(ran.exit, 0, "{point}");
         for file in walkdir::WalkDir::new(world.path(".liza")).into_iter().flatten() {
             if file.file_name().to_string_lossy().ends_with(".tmp") {
-                aged(file.path(), 120);
+                set_age(file.path(), 120);
             }
         }
         if point.starts_with("commit.6") {
@@ -495,7 +495,7 @@ fn leftovers_of_a_killed_commit_are_removed() {
 }
 
 #[test]
-fn tokens_and_agents_belong_together() {
+fn doctor_reports_unmatched_tokens_and_agents() {
     let Scene { world, .. } = busy();
     plant(&world.path(".liza/tokens/ghost-7"), "secret\n");
     std::fs::set_permissions(world.path(".liza/tokens/ghost-7"), std::fs::Permissions::from_mode(0o600))
@@ -509,7 +509,7 @@ fn tokens_and_agents_belong_together() {
     assert!(named(&world, "agent.no_token").contains("gone"));
     std::fs::write(&token, good).expect("written");
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).expect("set");
-    // A retired one needs none.
+    // A retired agent needs no token.
     world.human(&["agent", "retire", "coder-2"]).ok();
     std::fs::remove_file(world.path(".liza/tokens/coder-2")).expect("removed");
     assert!(findings(&world, &[], &[]).is_empty());
@@ -559,7 +559,7 @@ fn dangerous_git_settings_are_named() {
 }
 
 #[test]
-fn an_old_git_or_none_is_named() {
+fn doctor_reports_old_or_missing_git() {
     let Scene { world, .. } = busy();
     let bin = world.home().join("bin");
     let git = bin.join("git");
@@ -584,7 +584,7 @@ fn doctor_checks_disk_space_and_clock() {
     found(&world, "machine.clock", &[("LIZA_TEST_WALL_SHIFT", "-86400")]);
     found(&world, "machine.clock", &[("LIZA_TEST_WALL_SHIFT", "-1800000000")]);
     assert!(findings(&world, &[], &[("LIZA_TEST_WALL_SHIFT", "-60")]).is_empty());
-    // Written under a clock far ahead: named until the clock catches up.
+    // Written with a clock far ahead: reported until the clock catches up.
     world.json_env(&HUMAN, &["note", "from the future"], &[("LIZA_TEST_WALL_SHIFT", "8640000")]).ok();
     named(&world, "machine.clock");
 }
@@ -622,7 +622,7 @@ fn refused_edits_stay_until_resume() {
 }
 
 #[test]
-fn work_left_half_done_is_ended() {
+fn doctor_ends_interrupted_work() {
     let Scene { world, reviewer, coder, .. } = busy();
     world.human(&["resume"]).ok();
     let ran = world.json_env(&reviewer, &["merge", "approved"], &[("LIZA_CRASH_AT", "merge.moved")]);

@@ -1,10 +1,10 @@
-//! Promises of the documents about roles, reviews and graphs, tried as a reader would try them.
+//! Promises of the specification about roles, reviews and graphs, tried as a reader would.
 
 use serde_json::{Value, json};
 
 use crate::support::{HUMAN, World};
 
-/// The document's example, with a parent, a test and a review beside it.
+/// The specification's example, with a parent, a test and a review added.
 fn tree() -> Value {
     json!({"subcontracts": [
         {"id": "SC-000", "parent_id": null, "assigned_role": "scaffolder", "title": "Authentication",
@@ -49,7 +49,7 @@ fn subcontracts_are_planned_completed_and_shown() {
     );
     assert!(world.human(&["graph"]).ok().stdout.contains("part of SC-000"));
 
-    // What was merged flows into what waited for it.
+    // The results of merged tasks are inputs of the dependent ones.
     let (coder, reviewer) =
         (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));
     let worktree = world.claim(&coder, "SC-000");
@@ -244,7 +244,7 @@ fn coverage_of_changed_lines_lists_untested_items() {
     world.write("src/old.sh", "old() { :; }\nold2() { :; }\n");
     world.commit_all("old");
     world.human(&["init", "Coverage"]).ok();
-    // The report is made by hand: old code is covered badly, new code by half.
+    // A hand-made report: old code is covered badly, new code by half.
     let report = "SF:$PWD/src/old.sh\\nDA:1,0\\nDA:2,0\\nend_of_record\\nSF:$PWD/src/new.sh\\nFN:1,fresh\\nFNDA:1,fresh\\nFN:2,forgotten\\nFNDA:0,forgotten\\nDA:1,1\\nDA:2,0\\nend_of_record\\n";
     let gate = |least: &str| {
         format!(

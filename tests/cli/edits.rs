@@ -1,4 +1,4 @@
-//! Hand edits of state.yaml: adopted where a person may change it, otherwise kept and undone; never lost, never silent.
+//! Hand edits of state.yaml: adopted where a person may change it, otherwise undone with a copy kept; never lost, never silent.
 
 use serde_json::json;
 
@@ -98,7 +98,7 @@ fn scope_and_priority_of_an_idle_task_are_adopted() {
 }
 
 #[test]
-fn layout_and_comments_alone_change_nothing() {
+fn edited_layout_and_comments_change_nothing() {
     let (world, _) = board();
     let good = world.state();
     let revision = world.revision();
@@ -215,7 +215,7 @@ fn finding(world: &World, code: &str) -> serde_json::Value {
 #[test]
 fn edit_refusal_names_cause_and_dropped_parts() {
     let (world, _) = board();
-    // A place that may be edited, with a value that is not possible, beside one that would have been adopted.
+    // A field that may be edited, with an impossible value, beside an edit that would have been adopted.
     world.edit_state("lease_seconds: 1800", "lease_seconds: 5");
     world.edit_state("human_notes: []", "human_notes:\n  - a remark");
     let remedy = finding(&world, "board.edited")["remedy"].as_str().unwrap().to_owned();
@@ -231,7 +231,7 @@ fn edit_refusal_names_cause_and_dropped_parts() {
     }
     world.human(&["resume"]).ok();
 
-    // A place where only liza writes, beside a value that is not possible: both are named.
+    // A field that only liza writes, beside an impossible value: both are named.
     world.edit_state("tier0_violations: 0", "tier0_violations: 9");
     world.edit_state("lease_seconds: 1800", "lease_seconds: 5");
     let message =

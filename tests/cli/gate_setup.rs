@@ -1,4 +1,4 @@
-//! How gates are set up: what `init` proposes, what `liza.yaml` may say, and which hashes are declared right.
+//! Setting up gates: what `init` proposes, what `liza.yaml` accepts, and which hashes are blessed.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::support::{HUMAN, World};
 const REPLAY: &str = "gates:\n  - {name: replay, command: ./replay, adapter: trace-hash, on: [], optional: true}\n  - {name: build, command: make, optional: true, on: []}\n";
 
 #[test]
-fn init_never_writes_into_a_liza_yaml_that_is_there() {
+fn init_leaves_existing_liza_yaml_unchanged() {
     let world = World::bare_repo();
     world.write("Cargo.toml", "[package]\nname = \"x\"\n");
     let own = "# mine\nversion: 1\n";
@@ -26,7 +26,7 @@ fn init_never_writes_into_a_liza_yaml_that_is_there() {
     world.write("liza.yaml", &format!("{own}{lines}"));
     let error = world.refused(&HUMAN, &bless("test", "a1b2c3d4", "x"), 1, "refused.value");
     assert!(error["message"].as_str().unwrap().contains("its adapter is cargo-test"), "{error}");
-    // Where liza.yaml has gates, nothing is proposed.
+    // With gates in liza.yaml, `init` proposes none.
     let world = World::bare_repo();
     world.write("Cargo.toml", "[package]\nname = \"x\"\n");
     world.write("liza.yaml", REPLAY);
@@ -137,7 +137,7 @@ fn board_keeps_the_hash_a_person_blesses() {
     assert!(!world.state().contains("first trace"));
     assert!(world.human(&["log"]).ok().stdout.contains("bless_gate"));
     world.sound();
-    // Repeated with the same request it is done once.
+    // A repeated request is done once.
     let mut args = bless("replay", "eeeeeeee", "again");
     args.extend(["--request-id", "r1"]);
     let revision = world.json(&HUMAN, &args).ok().json()["revision"].clone();

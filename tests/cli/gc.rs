@@ -15,7 +15,7 @@ fn team(world: &World) -> (Who, Who, Who) {
     )
 }
 
-/// As it would be a month from now.
+/// With the clock a month ahead.
 fn gc(world: &World, more: &[&str]) -> Value {
     let mut args = vec!["gc"];
     args.extend(more);
@@ -51,7 +51,7 @@ fn gc_deletes_merged_branches_with_proof() {
     assert_eq!(decision(&data, "refs/heads/task/t1")["action"], "kept");
     assert_eq!(refs(&world), before);
     world.human(&["archive", "t1"]).ok();
-    // Young: everything stays, whatever it proves.
+    // Everything new stays, even with proof.
     let young = world.json(&HUMAN, &["gc"]).ok().data();
     assert!(young["refs"].as_array().unwrap().iter().all(|decision| decision["action"] == "kept"), "{young}");
     assert!(world.path(".liza/runs/t1").exists());
@@ -102,7 +102,7 @@ fn gc_keeps_unmerged_work_as_an_attempt() {
     assert_eq!(world.git(&["rev-parse", "refs/liza/attempts/t1/1"]), commit);
     assert!(!refs(&world).contains(&"refs/heads/task/t1".to_owned()) && !place.exists());
     assert_eq!(world.git(&["show", &format!("{wip}:more.txt")]), "uncommitted");
-    // However often and however late.
+    // Also after many runs and much later.
     for days in [60, 600, 6000] {
         world.later(days * DAY, &HUMAN, &["gc", "--keep-days", "0"]).ok();
     }
@@ -123,7 +123,7 @@ fn gc_accepts_same_patches_or_tree_as_proof() {
         world.liza(&one, &["task", "release", id]).ok();
         world.human(&["task", "abandon", id, "--reason", "done by hand"]).ok();
     }
-    // A person brings one of them in by hand, on top of something else.
+    // A person cherry-picks one of them onto other commits.
     world.write("other.txt", "o\n");
     world.commit_all("other");
     world.git(&["cherry-pick", "task/picked"]);
@@ -178,7 +178,7 @@ fn gc_deletes_old_trash_only() {
 }
 
 #[test]
-fn gc_may_die_anywhere() {
+fn killed_gc_recovers_at_any_step() {
     for point in ["gc.pruned", "gc.kept", "gc.refs", "trash.going"] {
         let world = World::new();
         let (one, _, reviewer) = team(&world);

@@ -22,7 +22,7 @@ impl Team {
         Self { world, coder, reviewer }
     }
 
-    /// A program that leaves a trace, and the file that shows whether it ran.
+    /// A program that creates a file when it runs, and the path of that file.
     fn canary(&self, more: &str) -> (PathBuf, PathBuf) {
         let (script, trace) = (self.world.home().join("canary.sh"), self.world.home().join("ran"));
         let text = format!("#!/bin/sh\necho \"$@\" >> '{}'\n{more}\n", trace.display());
@@ -31,7 +31,7 @@ impl Team {
         (script, trace)
     }
 
-    /// An approved task and a commit of the person on integration that change different lines of one file.
+    /// An approved task and a person's commit on integration that change different lines of one file.
     fn two_sides(&self) {
         let all: String = (1..=30).map(|n| format!("line {n}\n")).collect();
         let world = &self.world;
@@ -104,7 +104,7 @@ fn planted_merge_driver_changes_no_merge() {
 }
 
 #[test]
-fn accepted_settings_count_and_are_shown_first() {
+fn accept_git_shows_and_records_settings() {
     let team = Team::new();
     team.two_sides();
     plant_driver(&team, "info");
@@ -117,7 +117,7 @@ fn accepted_settings_count_and_are_shown_first() {
     world.human(&["doctor"]).ok();
     world.liza(&team.reviewer, &["merge", "two"]).ok();
     assert!(world.home().join("ran").exists(), "a person wanted the driver");
-    // The record of it cannot be replaced by another.
+    // The record of the settings cannot be replaced by another.
     let dir = world.path(".liza/git");
     for entry in std::fs::read_dir(&dir).expect("records").flatten() {
         std::fs::write(entry.path(), "{}").expect("written");
@@ -149,7 +149,7 @@ fn planted_filters_run_in_no_command_of_liza() {
                 world.git(&["config", "extensions.worktreeConfig", "true"]);
                 write(&admin, "config.worktree", &config);
             }
-            // Another common directory, with everything of the repository and settings of its own.
+            // Another common directory, with the repository's content and other settings.
             _ => {
                 let fake = world.home().join("fake.git");
                 std::fs::create_dir_all(fake.join("info")).expect("a directory");
@@ -166,7 +166,7 @@ fn planted_filters_run_in_no_command_of_liza() {
                 }
             }
         }
-        // Files look as if they had changed, so that git would have them filtered again.
+        // Changed file times, so that git would filter the files again.
         let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
         let file = std::fs::File::options().append(true).open(worktree.join("a.txt")).expect("a file");
         file.set_modified(later).expect("touched");
@@ -186,7 +186,7 @@ fn append(path: &Path, text: &str) {
 }
 
 #[test]
-fn tag_of_the_same_name_is_not_the_branch() {
+fn tag_of_the_same_name_hides_no_branch() {
     let team = Team::new();
     let world = &team.world;
     world.write("mine.txt", "mine\n");
@@ -197,14 +197,14 @@ fn tag_of_the_same_name_is_not_the_branch() {
     let head = world.git(&["rev-parse", "refs/heads/integration"]);
     world.human(&["deliver", "--to", "released", "--create"]).ok();
     assert_eq!(world.git(&["rev-parse", "refs/heads/released"]), head);
-    // A name is a branch's, also inside an expression.
+    // A name means the branch, also inside an expression.
     let base = world.git(&["rev-parse", "refs/heads/integration~1"]);
     world.git(&["tag", "released", "main"]);
     world.human(&["integration", "advance", "released", "--reason", "the same"]).exits(1);
     assert_eq!(world.git(&["rev-parse", "refs/heads/integration"]), head);
     let data = world.json(&HUMAN, &["gate", "run", "--tree", "integration~1"]).data();
     assert!(data.is_null() || data.to_string().contains(&base[..7]) || !data.to_string().contains("mine"));
-    // The branch of the user, not the tag, is what is delivered to.
+    // `deliver` moves the user's branch, not the tag.
     world.human(&["deliver", "--to", "main"]).ok();
     let delivered = world.git(&["rev-parse", "refs/heads/main"]);
     assert_eq!(delivered, world.git(&["rev-parse", "refs/heads/integration"]));
@@ -242,7 +242,7 @@ fn symbolic_integration_moves_no_other_branch() {
 }
 
 #[test]
-fn collection_before_the_pin_loses_no_merge() {
+fn git_gc_before_the_pin_loses_no_merge() {
     let team = Team::new();
     team.two_sides();
     let world = &team.world;
@@ -291,7 +291,7 @@ fn forged_object_is_not_merged() {
 }
 
 #[test]
-fn repository_inside_is_refused_with_the_reason() {
+fn nested_repository_is_refused_with_reason() {
     let team = Team::new();
     let world = &team.world;
     world.task("t1", &["lib/", "tests/test_t1.sh"]);
@@ -323,7 +323,7 @@ fn grafts_and_replacements_change_no_decision() {
 }
 
 #[test]
-fn changed_review_checkout_takes_no_verdict() {
+fn verdict_is_refused_on_changed_checkout() {
     let team = Team::new();
     let world = &team.world;
     world.write("other.txt", "other\n");
@@ -335,7 +335,7 @@ fn changed_review_checkout_takes_no_verdict() {
     let approve = ["review", "approve", "t1", "--commit", &commit, "--summary", "fine"];
     for (file, text) in [("a.txt", "good\n"), ("other.txt", "another\n")] {
         write(&checkout, file, text);
-        // Git is set to skip the file.
+        // Git is configured to skip the file.
         world.git_in(&checkout, &["update-index", "--assume-unchanged", file]);
         let error = world.refused(&team.reviewer, &approve, 1, "refused.worktree_dirty");
         assert!(error["message"].as_str().expect("text").contains(file), "{error}");
@@ -347,7 +347,7 @@ fn changed_review_checkout_takes_no_verdict() {
         );
         world.liza(&team.reviewer, &["review", "claim", "t1"]).ok();
     }
-    // What a reviewer's own tests leave beside the files is no obstacle, nor is a file that was only touched.
+    // Untracked files of a reviewer's own tests and a touched file are no obstacle.
     write(&checkout, "built.o", "x");
     write(&checkout, "a.txt", "evil\n");
     world.liza(&team.reviewer, &approve).ok();
@@ -366,7 +366,7 @@ fn implementer_does_not_merge_own_task() {
     world.human(&["merge", "t2"]).ok();
 }
 
-/// Git reads these by name and would wait for a pipe, or read a file without end, for ever.
+/// Git opens these by name and would wait for a pipe, or read an endless file, for ever.
 #[test]
 fn pipe_in_place_of_a_git_file_is_named() {
     let team = Team::new();

@@ -1,10 +1,10 @@
-//! Every command's help has an example. `golden::examples` runs each in a shell, in a scene that this table sets for it,
-//! and compares what it prints with its golden file.
+//! Every command's help has an example. `golden::examples` runs each in a shell, in a scene that this table prepares,
+//! and compares the output with its golden file.
 
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World};
 
-/// Who types the example.
+/// The caller who types the example.
 #[derive(Debug, Clone, Copy)]
 pub enum Me {
     Human,
@@ -12,7 +12,7 @@ pub enum Me {
     Reviewer,
 }
 
-/// In which scene, and by whom, the examples that contain `start` are typed.
+/// The scene and the caller for the examples that start with `start`.
 pub struct Scene {
     pub start: &'static str,
     pub me: Me,
@@ -26,7 +26,7 @@ macro_rules! scenes {
     };
 }
 
-/// One line an example, or one for several that begin alike; the longest beginning that fits counts.
+/// One line per example, or one for several with the same beginning; the longest match counts.
 pub const SCENES: &[Scene] = scenes![
     ("liza abort", Me::Human, board),
     ("liza agent heartbeat", Me::Coder, board),
@@ -39,14 +39,14 @@ pub const SCENES: &[Scene] = scenes![
     ("liza anomaly", Me::Coder, working),
     ("liza breaker", Me::Human, tripped),
     ("liza bug", Me::Human, wrong),
-    ("liza bundle apply", Me::Coder, bundled),
+    ("liza bundle apply", Me::Coder, abandoned_bundle),
     ("liza bundle check", Me::Human, packed),
     ("liza bundle create", Me::Coder, finished),
     ("liza bundle review", Me::Reviewer, packed),
     ("liza checkpoint", Me::Human, board),
     ("liza completions", Me::Human, bare),
     ("liza config", Me::Human, board),
-    ("liza deliver", Me::Human, merged_and_away),
+    ("liza deliver", Me::Human, merged_on_other_branch),
     ("liza demo", Me::Human, bare),
     ("liza diff", Me::Human, ready),
     ("liza discover", Me::Coder, working),
@@ -56,24 +56,24 @@ pub const SCENES: &[Scene] = scenes![
     ("liza edits list", Me::Human, edited),
     ("liza edits refuse", Me::Human, edited),
     ("liza edits show", Me::Human, edited),
-    ("liza experiment", Me::Human, experimented),
-    ("liza experiment adopt", Me::Coder, experimented),
+    ("liza experiment", Me::Human, scored_experiment),
+    ("liza experiment adopt", Me::Coder, scored_experiment),
     ("liza gate accept", Me::Human, gated),
     ("liza gate bless", Me::Human, replaying),
-    ("liza gate retire", Me::Human, linted),
+    ("liza gate retire", Me::Human, removed_lint_gate),
     ("liza gate list", Me::Human, gated),
     ("liza gate run", Me::Human, gated),
     ("liza gate show", Me::Human, judged),
     ("liza gc", Me::Human, archived),
-    ("liza goal", Me::Human, specified),
+    ("liza goal", Me::Human, spec_file),
     ("liza graph", Me::Human, working),
     ("liza hooks install", Me::Human, board),
     ("liza hooks run", Me::Coder, board),
     ("liza hooks status", Me::Human, board),
     ("liza hooks uninstall", Me::Human, board),
-    ("liza inbox", Me::Human, noted),
+    ("liza inbox", Me::Human, open_notes),
     ("liza init", Me::Human, bare),
-    ("liza integration advance", Me::Human, main_went_on),
+    ("liza integration advance", Me::Human, main_with_new_commit),
     ("liza lock", Me::Human, working),
     ("liza log", Me::Human, working),
     ("liza man", Me::Human, bare),
@@ -88,12 +88,12 @@ pub const SCENES: &[Scene] = scenes![
     ("liza next", Me::Coder, idle),
     ("liza note", Me::Human, idle),
     ("liza overseer", Me::Human, working),
-    ("liza overseer halt", Me::Human, at_work),
+    ("liza overseer halt", Me::Human, agent_running),
     ("liza pause", Me::Human, board),
     ("liza plan", Me::Human, planned),
     ("liza redteam", Me::Human, bare),
     ("liza report", Me::Human, working),
-    ("liza result", Me::Human, probed),
+    ("liza result", Me::Human, delivered_probe),
     ("liza result accept", Me::Human, stream_planned),
     ("liza result reject", Me::Human, stream_planned),
     ("liza resume", Me::Human, paused),
@@ -108,7 +108,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza roles", Me::Human, board),
     ("liza run", Me::Human, staffed),
     ("liza ssot-id", Me::Human, bare),
-    ("liza stream collapse", Me::Human, streamed),
+    ("liza stream collapse", Me::Human, open_workstream),
     ("liza schema", Me::Human, bare),
     ("liza spec-change", Me::Human, idle),
     ("liza sprint", Me::Human, idle),
@@ -137,7 +137,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza worktree", Me::Human, archived),
 ];
 
-/// A repository, and who acts in it once there is a board.
+/// A repository, and the caller once there is a board.
 pub struct Stage {
     pub world: World,
     pub coder: Who,
@@ -174,15 +174,15 @@ fn add(stage: &Stage, id: &str, path: &str, finalize: &[&str]) {
     stage.world.human(&args).ok();
 }
 
-/// Something merged is wrong, and a test that shows it lies in the checkout.
+/// A merged file is wrong, and the checkout contains a test that shows it.
 fn wrong() -> Stage {
     let stage = board();
     stage.world.write("tests/test_empty.sh", "sh greet.sh ''\n");
     stage
 }
 
-/// One idea, one run of it that scored, and a task that could take the change.
-fn experimented() -> Stage {
+/// One idea with a scored run, and a task that could adopt the change.
+fn scored_experiment() -> Stage {
     let stage = board();
     let world = &stage.world;
     let settings =
@@ -214,7 +214,7 @@ fn experimented() -> Stage {
 }
 
 /// A probe whose operator has delivered its result.
-fn probed() -> Stage {
+fn delivered_probe() -> Stage {
     let stage = board();
     crate::reports::deliver(&stage.world, "probe-1", "operator", "probe");
     stage
@@ -227,16 +227,16 @@ fn stream_planned() -> Stage {
     stage
 }
 
-/// A runner has sent a probe to its operator.
+/// A runner has dispatched a probe to its operator.
 fn dispatched() -> Stage {
-    let stage = probed();
+    let stage = delivered_probe();
     let example = include_str!("fixtures/director/task-dispatch.json");
     stage.world.write(".liza/runs/probe-1/1-1/operator-1-1.dispatch.json", example);
     stage
 }
 
 /// A workstream whose supervisor has not planned it yet.
-fn streamed() -> Stage {
+fn open_workstream() -> Stage {
     let stage = board();
     let plan = "workstreams:\n- {id: cli, goal: The command line, ownership_paths: [src/cli/]}\n";
     stage.world.json_stdin(&HUMAN, &["plan", "-"], plan).ok();
@@ -250,7 +250,7 @@ fn drafts() -> Stage {
     stage
 }
 
-/// Two agents cannot reach the same service, and the breaker has tripped for it.
+/// Two agents cannot reach the same service, which has tripped the breaker.
 fn tripped() -> Stage {
     let stage = working();
     for (who, service) in [(&stage.coder, "PyPI is down"), (&stage.reviewer, "cannot reach pypi.org")] {
@@ -261,7 +261,7 @@ fn tripped() -> Stage {
     stage
 }
 
-/// Work that is submitted, and a gate that judges it.
+/// Submitted work, and a gate that checks it.
 fn gated() -> Stage {
     let stage = ready();
     stage.world.write("liza.yaml", "gates:\n  - {name: test, command: sh tests/test_greet.sh || true}\n");
@@ -313,8 +313,8 @@ fn staffed() -> Stage {
     stage
 }
 
-/// An agent that its runner can end; the runner leaves after that.
-fn at_work() -> Stage {
+/// An agent that its runner can end; the runner ends after that.
+fn agent_running() -> Stage {
     let stage = staffed();
     crate::team::play(&stage.world, "touch $OUT/up; sleep 20");
     let runner = stage
@@ -334,7 +334,7 @@ fn working() -> Stage {
     stage
 }
 
-/// A limit was raised in the file, and an agent's command found it.
+/// An agent's command found a limit raised in the file.
 fn edited() -> Stage {
     let stage = working();
     stage.world.edit_state("max_review_cycles: 5", "max_review_cycles: 7");
@@ -350,8 +350,8 @@ fn finished() -> Stage {
     stage
 }
 
-/// Judged by a gate that liza.yaml no longer names.
-fn linted() -> Stage {
+/// Work that was checked by a gate that liza.yaml no longer names.
+fn removed_lint_gate() -> Stage {
     let stage = finished();
     stage.world.write("liza.yaml", "gates:\n  - {name: lint, command: 'true', on: [submit]}\n");
     stage.world.liza(&stage.coder, &["task", "submit", "t1"]).ok();
@@ -365,8 +365,8 @@ fn packed() -> Stage {
     stage
 }
 
-/// A bundle of one task that was given up, and another of the same paths to apply it to.
-fn bundled() -> Stage {
+/// A bundle of an abandoned task, and another task with the same paths to apply it to.
+fn abandoned_bundle() -> Stage {
     let stage = packed();
     stage.world.human(&["task", "abandon", "t1", "--reason", "only its bundle is wanted"]).ok();
     add(&stage, "t2", "greet.sh", &["--finalize"]);
@@ -408,8 +408,8 @@ fn archived() -> Stage {
     stage
 }
 
-/// A branch that is checked out is not moved, so the user is elsewhere.
-fn merged_and_away() -> Stage {
+/// Liza does not move a branch that is checked out, so the user has another one.
+fn merged_on_other_branch() -> Stage {
     let stage = merged();
     stage.world.git(&["switch", "-q", "-c", "elsewhere"]);
     stage
@@ -429,7 +429,7 @@ fn paused() -> Stage {
     stage
 }
 
-fn noted() -> Stage {
+fn open_notes() -> Stage {
     let stage = idle();
     stage.world.human(&["note", "use argparse"]).ok();
     for question in ["question=one", "question=two"] {
@@ -438,7 +438,7 @@ fn noted() -> Stage {
     stage
 }
 
-/// A coder has asked a person something.
+/// A coder has asked a person a question.
 fn written() -> Stage {
     let stage = working();
     let args =
@@ -447,15 +447,15 @@ fn written() -> Stage {
     stage
 }
 
-fn main_went_on() -> Stage {
+fn main_with_new_commit() -> Stage {
     let stage = board();
     stage.world.write("upstream.txt", "a fix\n");
     stage.world.commit_all("upstream fix");
     stage
 }
 
-/// The spec that an example names.
-fn specified() -> Stage {
+/// The spec file that an example names.
+fn spec_file() -> Stage {
     let stage = board();
     stage.world.write("specs/parser.md", "# Parser\n");
     stage

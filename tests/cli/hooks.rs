@@ -1,4 +1,4 @@
-//! Git hooks: installed beside whatever is there, refusing what must not happen, and allowing everything else.
+//! Git hooks: installed beside existing hooks; they refuse forbidden commits and moves, and allow everything else.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -58,7 +58,7 @@ fn commit_as(world: &World, who: &Who, dir: &Path, file: &str) -> Ran {
 }
 
 #[test]
-fn hook_lines_come_first_and_leave_no_trace() {
+fn hook_lines_come_first_and_uninstall_cleanly() {
     let world = World::new();
     let notes = world.home().join("notes");
     let note = |name: &str| format!("echo {name} >> '{}'\n", notes.display());
@@ -129,7 +129,7 @@ fn refusal_of_existing_hook_still_counts() {
     world.git(&["commit", "-q", "-m", "ticket 1"]);
 }
 
-/// Programs that many hooks link to tell by their name which one they are.
+/// Hook managers link one program under many names, and it reads its own name.
 #[test]
 fn install_keeps_hook_names_and_first_lines() {
     let world = World::new();
@@ -177,7 +177,7 @@ fn status_never_runs_the_users_hook() {
 }
 
 #[test]
-fn agents_do_not_touch_hooks() {
+fn agents_cannot_change_hooks() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.refused(&coder, &["hooks", "install"], 1, "refused.human_only");
@@ -248,7 +248,7 @@ fn hook_refuses_moves_of_integration() {
         ("fetch +", &root, vec!["fetch", "-q", other.to_str().unwrap(), "+HEAD:integration"]),
         ("worktree add -B", &root, vec!["worktree", "add", "-q", "-B", "integration", &wt, "main"]),
     ]);
-    // From nowhere near the repository, and packed.
+    // From outside of the repository, and with packed refs.
     world.git(&["pack-refs", "--all"]);
     let git_dir = format!("--git-dir={}", world.path(".git").display());
     try_all(vec![
@@ -264,7 +264,7 @@ fn hook_refuses_moves_of_integration() {
     world.json(&HUMAN, &["verify"]).ok();
 }
 
-/// Git takes the old name away first, and does not bring it back: the refusal says where it was.
+/// Git removes the old name first and does not restore it: the refusal says which commit it had.
 #[test]
 fn a_branch_renamed_onto_integration_is_not_lost() {
     let world = with_hooks();
@@ -278,9 +278,9 @@ fn a_branch_renamed_onto_integration_is_not_lost() {
     world.git(&["status"]);
 }
 
-/// The ways past a hook: each moves the branch, and `verify` and every command that would build on the branch notice it.
+/// The ways around a hook: each moves the branch, and `verify` and every command that would build on it notice.
 #[test]
-fn move_past_the_hook_stops_later_commands() {
+fn move_without_the_hook_stops_later_commands() {
     let world = with_hooks();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     world.approved(&coder, &reviewer, "ready", "ready.sh", "echo ready\n");
@@ -348,12 +348,12 @@ fn move_past_the_hook_stops_later_commands() {
             assert!(error["message"].as_str().unwrap().contains("past everything"), "{error}");
         }
         assert_eq!(world.human(&["doctor"]).exit, 1, "{what}");
-        // Work in hand can still be saved, and a person puts the branch back through the hook.
+        // Current work can still be saved, and a person moves the branch back through the hook.
         world.liza(&coder, &["task", "renew", "t1"]).ok();
         world.git_as(&HUMAN, &world.root, &["update-ref", "refs/heads/integration", &head], &[]).ok();
         world.json(&HUMAN, &["verify"]).ok();
     }
-    // Or accepts it, and everything goes on.
+    // Or accepts the move, and work continues.
     world.git_as(&HUMAN, &world.root, &by_setting, &[]).ok();
     world.human(&["integration", "advance", "integration", "--reason", "it is what we want"]).ok();
     world.liza(&reviewer, &["merge", "ready"]).ok();
@@ -388,7 +388,7 @@ fn hook_refuses_moves_under_another_ref_name() {
     world.git(&["branch", "-f", "integration2", "main~1"]);
 }
 
-/// The board named in the environment is not the one the hook stands in.
+/// The environment names another board than the hook's repository.
 #[test]
 fn hooks_ignore_hostile_environment() {
     let (world, other) = (with_hooks(), World::new());
@@ -412,7 +412,7 @@ fn hooks_ignore_hostile_environment() {
 fn hooks_allow_git_housekeeping_and_liza() {
     let world = with_hooks();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
-    // The commits of this story show who makes them.
+    // The commits of this test show who makes them.
     let commit = |file: &str, id: &str| {
         world.task(id, &[file, &format!("tests/test_{id}.sh")]);
         let worktree = world.claim(&coder, id);
@@ -479,13 +479,13 @@ fn commit_needs_checkpoint_lease_and_scope() {
     refused(&coder, ".liza/state.yaml", "liza's own files");
     refused(&coder, ".Worktrees/x", "liza's own files");
     commit_as(&world, &coder, &worktree, "src/a.sh").ok();
-    // The holder by name alone: git run by liza does not get the token.
+    // The holder by name only: git started by liza does not get the token.
     let named = Who { id: coder.id.clone(), token: None };
     commit_as(&world, &named, &worktree, "src/b.sh").ok();
-    // And a caller without identity: tools scrub the environment of the commands they run.
+    // And a caller without identity: tools clear the environment of commands they run.
     super::support::write(&worktree, "src/b.sh", "echo again\n");
     world.git_as(&HUMAN, &worktree, &["commit", "-q", "-am", "silent"], &[]).ok();
-    // Only some of what is staged: the index git commits is the one looked at.
+    // With a partial commit, the hook checks the index that git commits.
     super::support::write(&worktree, "lib/x.sh", "out\n");
     super::support::write(&worktree, "src/a.sh", "echo more\n");
     world.git_as(&HUMAN, &worktree, &["add", "-A"], &[]).ok();
@@ -494,7 +494,7 @@ fn commit_needs_checkpoint_lease_and_scope() {
 }
 
 #[test]
-fn old_worktrees_and_reviews_take_no_commit() {
+fn hook_refuses_commits_in_old_worktrees() {
     let world = with_hooks();
     let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     let reviewer = world.register("code_reviewer", "rev-1");
@@ -510,7 +510,7 @@ fn old_worktrees_and_reviews_take_no_commit() {
         .to_owned();
     let sealed = commit_as(&world, &reviewer, Path::new(&checkout), "src/fix.sh").exits(1);
     assert!(sealed.stderr.contains("only shows a commit"), "{}", sealed.stderr);
-    // Claimed by another agent: the first worktree is no longer used.
+    // Another agent has claimed the task: the first worktree is no longer used.
     world.task("t2", &["b/"]);
     let first = world.claim(&coder, "t2");
     world.liza(&coder, &["task", "release", "t2"]).ok();
@@ -519,14 +519,14 @@ fn old_worktrees_and_reviews_take_no_commit() {
     let dead = commit_as(&world, &coder, &first, "b/x.sh").exits(1);
     assert!(dead.stderr.contains("former worktree"), "{}", dead.stderr);
     commit_as(&world, &HUMAN, &first, "b/y.sh").exits(1);
-    // Released and claimed by no agent: there is no lease to work under.
+    // Released and not claimed again: there is no lease.
     world.liza(&other, &["task", "release", "t2"]).ok();
     let idle = commit_as(&world, &HUMAN, &second, "b/z.sh").exits(1);
     assert!(idle.stderr.contains("IDLE"), "{}", idle.stderr);
 }
 
 #[test]
-fn liza_files_are_never_staged_anywhere() {
+fn hook_refuses_commits_of_liza_files() {
     let world = with_hooks();
     let ran = commit_as(&world, &HUMAN, &world.root, ".liza/x").exits(1);
     assert!(ran.stderr.contains(".liza/x"), "{}", ran.stderr);
@@ -541,7 +541,7 @@ fn liza_files_are_never_staged_anywhere() {
 }
 
 #[test]
-fn a_broken_board_stops_commits_in_worktrees_only() {
+fn invalid_board_stops_commits_only_in_worktrees() {
     let world = with_hooks();
     let coder = world.register("coder", "coder-1");
     let worktree = working(&world, &coder);
@@ -668,7 +668,7 @@ fn hooks_status_probes_whether_git_runs_them() {
         assert_eq!(inactive, [name]);
         world.human(&["hooks", "install"]).ok();
     }
-    // A setting made later kills them silently; the probe sees it.
+    // A later setting disables them silently; the probe notices.
     world.git(&["config", "core.hooksPath", "/nowhere"]);
     assert_eq!(status(&world)["active"], false);
     let text = world.human(&["hooks", "status"]).ok();
@@ -726,7 +726,7 @@ fn custom_hooks_path_is_left_alone() {
         assert!(listing(&dir).is_empty(), "{path}");
         assert!(!hook(&world, "pre-commit").exists(), "{path}");
         assert_eq!(status(&world)["active"], false);
-        // A person adds the printed lines.
+        // A person adds the printed lines to the manager's configuration.
         let liza = env!("CARGO_BIN_EXE_liza");
         for name in NAMES {
             script(
@@ -735,7 +735,7 @@ fn custom_hooks_path_is_left_alone() {
                 0o755,
             );
         }
-        // Relative, it is another place in every worktree, and there is nothing there.
+        // A relative path is another directory in every worktree, and empty there.
         assert_eq!(status(&world)["active"], false, "{}", status(&world));
         let coder = world.register("coder", "coder-1");
         let worktree = working(&world, &coder);
@@ -749,7 +749,7 @@ fn custom_hooks_path_is_left_alone() {
         world.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
         world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &[]).exits(128);
     }
-    // Outside of the repository it belongs to every repository.
+    // A path outside of the repository is shared with other repositories.
     let world = World::new();
     let shared = world.home().join("shared");
     std::fs::create_dir_all(&shared).expect("a directory");

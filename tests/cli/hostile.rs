@@ -1,5 +1,5 @@
-//! A repository whose configuration runs programs: none of them is run by a command that only reads, and git itself,
-//! asked in its own way, shows that each trap was set.
+//! A repository whose configuration runs programs: commands that only read run none of them, and plain git
+//! shows that each trap works.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +15,7 @@ struct Traps {
     reviewer: Who,
 }
 
-/// A trap and the plain git that steps into it.
+/// A trap and the plain git command that triggers it.
 struct Control {
     trap: &'static str,
     args: Vec<String>,
@@ -39,14 +39,14 @@ const HOOKS: [&str; 9] = [
 ];
 
 impl Traps {
-    /// A script that leaves a file of this name when it runs, and is otherwise harmless.
+    /// A harmless script that creates a file of this name when it runs.
     fn script(&self, name: &str) -> PathBuf {
         let canaries = self.world.home().join("canaries");
         std::fs::create_dir_all(&canaries).expect("a directory");
         let script = self.world.home().join("traps").join(name);
         std::fs::create_dir_all(script.parent().expect("above")).expect("a directory");
         let canary = canaries.join(name);
-        // A filter passes on what it gets; anything else would wait for git, which waits for it.
+        // A filter must pass its input on, or git would wait for ever.
         let rest = if ["clean", "smudge", "process"].contains(&name) { "exec cat\n" } else { "" };
         let text = format!("#!/bin/sh\necho \"$@\" >> '{}'\n{rest}", canary.display());
         std::fs::write(&script, text).expect("a script");
@@ -54,8 +54,8 @@ impl Traps {
         script
     }
 
-    /// Which traps were stepped into so far.
-    fn sprung(&self) -> BTreeSet<String> {
+    /// Which traps were triggered so far.
+    fn triggered(&self) -> BTreeSet<String> {
         let entries = std::fs::read_dir(self.world.home().join("canaries")).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     }
@@ -65,7 +65,7 @@ impl Traps {
         self.world.git(&["config", key, script.to_str().expect("a path")]);
     }
 
-    /// Files look as if they had changed, so that git reads and filters them again.
+    /// Changed file times, so that git reads and filters the files again.
     fn touch(&self) {
         let later = SystemTime::now() + Duration::from_secs(5);
         for dir in
@@ -79,9 +79,9 @@ impl Traps {
     }
 }
 
-/// Every file of `*.clean` and so on is under a trap of its own; history holds a signed commit, a submodule, and a
-/// promise of objects that are elsewhere.
-fn trapped() -> Traps {
+/// Each file pattern (`*.clean`, …) has its own trap; the history contains a signed commit, a submodule, and
+/// promised objects that are missing.
+fn repository_with_traps() -> Traps {
     let world = World::bare_repo();
     world.write(
         ".gitattributes",
@@ -207,20 +207,20 @@ const READS: [&[&str]; 30] = [
 
 #[test]
 fn reading_commands_run_no_program_of_the_repository() {
-    let traps = trapped();
+    let traps = repository_with_traps();
     let world = &traps.world;
     for args in READS {
         traps.touch();
         for who in [&HUMAN, &traps.coder, &traps.reviewer] {
             let ran = world.liza(who, args);
             assert!(ran.exit < 12, "{args:?}: exit {}: {}", ran.exit, ran.stderr);
-            assert_eq!(traps.sprung(), BTreeSet::new(), "{args:?}");
+            assert_eq!(traps.triggered(), BTreeSet::new(), "{args:?}");
         }
     }
     world.human(&["review", "show", "s1"]).ok();
     world.human(&["verify"]).ok();
 
-    // The traps do work: this is what git does of its own accord.
+    // The traps work: plain git triggers them.
     let missing = "1".repeat(40);
     let sub = world.path("sub");
     world.git_in(&sub, &["-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", "ahead"]);
@@ -255,11 +255,11 @@ fn reading_commands_run_no_program_of_the_repository() {
         let said = plain_git(world, &args, stdin);
         assert!(canary.exists(), "git {args:?} does not step into {trap}: {said}");
     }
-    // A pager wants a terminal: git says which one it would start there.
+    // A pager needs a terminal: git prints which one it would start.
     assert!(world.git(&["var", "GIT_PAGER"]).ends_with("traps/pager"));
 }
 
-/// What it says does not matter, only what it runs.
+/// Its output does not matter, only what it runs.
 fn plain_git(world: &World, args: &[&str], stdin: &str) -> String {
     use std::io::Write as _;
     let mut command = world.command("git", &world.root);
@@ -283,7 +283,7 @@ fn plain_git(world: &World, args: &[&str], stdin: &str) -> String {
 
 #[test]
 fn changing_commands_run_only_filters() {
-    let traps = trapped();
+    let traps = repository_with_traps();
     let world = &traps.world;
     let commit = world.show("s1")["review_commit"].as_str().expect("a commit").to_owned();
     world.git(&["config", "--unset", "core.hooksPath"]);
@@ -291,10 +291,10 @@ fn changing_commands_run_only_filters() {
     world.liza(&traps.reviewer, &["merge", "s1"]).ok();
     world.liza(&traps.coder, &["task", "sync", "w1"]).ok();
     world.liza(&traps.coder, &["task", "release", "w1"]).ok();
-    // Filters are how this repository's files are written: checkouts run them, as git would.
+    // The repository's files need filters: checkouts run them, as git would.
     let filters = ["clean", "smudge", "process"];
     let others: Vec<String> =
-        traps.sprung().into_iter().filter(|trap| !filters.contains(&trap.as_str())).collect();
+        traps.triggered().into_iter().filter(|trap| !filters.contains(&trap.as_str())).collect();
     assert_eq!(others, Vec::<String>::new());
 }
 

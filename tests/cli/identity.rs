@@ -40,7 +40,7 @@ fn default_id_is_role_and_next_number() {
 }
 
 #[test]
-fn impossible_identities_are_refused() {
+fn inconsistent_identities_are_refused() {
     let world = World::new();
     world.register("coder", "Ada");
     for (args, exit, code) in [
@@ -58,7 +58,7 @@ fn impossible_identities_are_refused() {
     ] {
         world.refused(&HUMAN, &[&["agent", "register"], &args[..]].concat(), exit, code);
     }
-    // Roles of liza.yaml count.
+    // Roles defined in liza.yaml are accepted.
     world.write("liza.yaml", "roles:\n  technical_writer: {}\n");
     world.human(&["agent", "register", "--role", "technical_writer"]).ok();
     world.write("liza.yaml", "rolls: {}\n");
@@ -66,7 +66,7 @@ fn impossible_identities_are_refused() {
 }
 
 #[test]
-fn shell_lines_can_be_evaluated() {
+fn register_shell_output_can_be_evaluated() {
     let world = World::new();
     let script = "eval \"$(\"$LIZA\" agent register --role coder --shell)\"; \"$LIZA\" --json agent heartbeat; \
                   test -z \"$LIZA_AGENT_TOKEN\" && echo file-only";
@@ -99,7 +99,7 @@ fn agent_id_needs_its_token() {
             assert!(!error.to_string().contains(&token), "{name}");
         }
     }
-    // A file serves as well as the variable, and blanks around it do not count.
+    // A token file works as well as the variable, and blanks around the token are ignored.
     let file = world.path(".liza/tokens/coder-1");
     let env = [("LIZA_AGENT_ID", "coder-1"), ("LIZA_AGENT_TOKEN_FILE", file.to_str().unwrap())];
     world.json_env(&HUMAN, &["task", "claim", "t1"], &env).ok();
@@ -114,7 +114,7 @@ fn agent_id_needs_its_token() {
 }
 
 #[test]
-fn new_incarnation_ends_the_former() {
+fn new_registration_ends_former_incarnation() {
     let world = World::new();
     let old = world.register("coder", "coder-1");
     world.task("t1", &["a/"]);
@@ -130,7 +130,7 @@ fn new_incarnation_ends_the_former() {
     ] {
         world.refused(&old, args, 1, "refused.identity");
     }
-    // Its lease counts as expired: the new one does not hold it, and any coder may claim it.
+    // Its lease counts as expired: the new incarnation does not hold it, and any coder may claim the task.
     let ran = world.json(&new, &["task", "renew", "t1"]);
     assert_eq!(ran.exit, 3, "{}", ran.stdout);
     assert!(world.row("t1")["why"].as_str().unwrap().contains("taken over"), "{}", world.row("t1"));
@@ -172,7 +172,7 @@ fn retired_agents_reserved_task_is_claimable() {
     world.refused(&HUMAN, &["agent", "retire", "coder-1"], 1, "refused.transition");
     world.refused(&HUMAN, &["agent", "retire", "ghost"], 1, "refused.unknown_agent");
     let worktree = world.claim(&two, "t1");
-    // Another agent after a rejection starts from the base; the former attempt is kept.
+    // After a rejection another agent starts from the base; the former attempt is kept.
     assert!(!worktree.join("a.sh").exists());
     assert_eq!(world.git(&["rev-parse", "refs/liza/attempts/t1/1"]), commit);
     let task = world.show("t1");

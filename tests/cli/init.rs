@@ -1,4 +1,4 @@
-//! `liza init`: a board in any repository, and nothing of the user's touched.
+//! `liza init`: a board in any repository, without changing the user's files.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -6,19 +6,19 @@ use std::path::Path;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, World};
 
-/// What git thinks of the checkout: HEAD, branches but integration, status, and the index byte for byte.
+/// Git's view of the checkout: HEAD, branches except integration, status, and the bytes of the index.
 fn checkout(world: &World) -> (String, String, String, Vec<u8>) {
     let index = std::fs::read(world.path(".git/index")).unwrap_or_default();
     (
         world.git(&["rev-parse", "HEAD"]),
         world.git(&["for-each-ref", "refs/heads/main", "refs/tags"]),
-        // Looking must not refresh the index it looks at.
+        // Looking must not refresh the index.
         world.git(&["--no-optional-locks", "status", "--porcelain", "--untracked-files=all"]),
         index,
     )
 }
 
-/// A whole task, to see that the board works where it was made.
+/// A whole task, to see that the board works.
 #[track_caller]
 fn works(world: &World) {
     let coder = world.register("coder", "coder-1");
@@ -72,7 +72,7 @@ fn init_applies_its_options() {
 }
 
 #[test]
-fn bad_options_are_refused_and_leave_nothing() {
+fn init_refuses_bad_options_and_writes_nothing() {
     for (args, exit) in [
         (vec!["init", "g", "--spec", "no/such.md"], 1),
         (vec!["init", "g", "--spec", "../outside.md"], 1),
@@ -139,7 +139,7 @@ fn init_without_repository_says_what_to_do() {
     assert_eq!(ran.code(), "usage.no_repository");
     assert!(ran.json()["error"]["hint"].as_str().unwrap().contains("git init"));
     assert!(!outside.join(".liza").exists());
-    // Without a board, everything else says so too.
+    // Without a board, every other command says so too.
     let ran = world.json(&HUMAN, &["status"]).exits(2);
     assert_eq!(ran.code(), "usage.no_board");
     assert!(ran.json()["error"]["hint"].as_str().unwrap().contains("liza init"));
@@ -172,7 +172,7 @@ fn init_in_bare_repository_suggests_clone() {
 }
 
 #[test]
-fn a_detached_head_stays_detached() {
+fn init_keeps_a_detached_head() {
     let world = World::bare_repo();
     world.git(&["checkout", "-q", "--detach"]);
     world.human(&["init", "g"]).ok();
@@ -188,7 +188,7 @@ fn board_is_in_main_root_from_any_directory() {
     world.git(&["worktree", "add", "-q", "-b", "side", linked.to_str().unwrap()]);
     world.liza_in(&HUMAN, &linked, &["init", "g"]).ok();
     assert!(world.path(".liza/state.yaml").is_file() && !linked.join(".liza").exists());
-    // And it is found from everywhere.
+    // And it is found from every directory.
     let deep = world.path("a/b");
     std::fs::create_dir_all(&deep).unwrap();
     for dir in [&linked, &deep] {
@@ -234,7 +234,7 @@ fn init_works_in_paths_with_odd_characters() {
 }
 
 #[test]
-fn submodules_are_no_obstacle() {
+fn submodules_are_supported() {
     let world = World::bare_repo();
     let library = world.home().join("library");
     world.git(&["clone", "-q", ".", library.to_str().unwrap()]);
@@ -245,7 +245,7 @@ fn submodules_are_no_obstacle() {
     world.human(&["init", "g"]).ok();
     works(&world);
     assert_eq!(world.git(&["status", "--porcelain"]), "?? liza.yaml");
-    // Inside the submodule is another repository, with a board of its own or a clear answer.
+    // Inside the submodule is another repository, with its own board or a clear error.
     let inside = world.path("vendor/library");
     let ran = world.liza_in(&HUMAN, &inside, &["--json", "init", "inner"]);
     if ran.exit == 0 {
@@ -260,7 +260,7 @@ fn submodules_are_no_obstacle() {
 }
 
 #[test]
-fn a_sparse_checkout_works() {
+fn sparse_checkout_is_supported() {
     let world = World::bare_repo();
     world.write("big/data.txt", "data\n");
     world.write("src/lib.sh", "echo lib\n");
@@ -274,7 +274,7 @@ fn a_sparse_checkout_works() {
 }
 
 #[test]
-fn a_shallow_clone_works() {
+fn shallow_clone_is_supported() {
     let world = World::bare_repo();
     for number in 0..3 {
         world.write("n.txt", &format!("{number}\n"));
@@ -301,7 +301,7 @@ fn init_keeps_existing_files() {
     let data = world.json(&HUMAN, &["init", "g"]).ok().data();
     assert_eq!(world.read("liza.yaml"), config);
     assert_eq!(world.read("specs/vision.md"), "# Our own vision\n");
-    // An existing branch is taken where it is, and that is said.
+    // An existing branch is used as it is, and the output says so.
     assert_eq!(world.git(&["rev-parse", "integration"]), world.git(&["rev-parse", "main~1"]));
     assert_eq!(data["integration_head"], world.git(&["rev-parse", "main~1"]));
     assert!(data["created"].to_string().contains("existed"), "{data}");
@@ -314,14 +314,14 @@ fn init_keeps_existing_files() {
 
 #[test]
 fn names_that_clash_in_git_are_reported() {
-    // A branch `integration/x` leaves no room for `integration`; nothing is forced.
+    // A branch `integration/x` prevents a branch `integration`; liza forces nothing.
     let world = World::bare_repo();
     world.git(&["branch", "integration/x"]);
     let ran = world.json(&HUMAN, &["init", "g"]);
     assert_eq!(ran.exit, 8, "{}", ran.stdout);
     assert!(!world.path(".liza/state.yaml").exists());
     world.human(&["init", "g", "--integration", "trunk"]).ok();
-    // The same for a branch called `task`: the claim fails and the task is as before.
+    // The same for a branch called `task`: the claim fails and the task is unchanged.
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["src/"]);
     world.git(&["branch", "task"]);
@@ -335,7 +335,7 @@ fn names_that_clash_in_git_are_reported() {
 }
 
 #[test]
-fn a_dirty_checkout_stays_as_it_was() {
+fn init_keeps_a_dirty_checkout() {
     let world = World::bare_repo();
     world.write("staged.txt", "staged\n");
     world.git(&["add", "staged.txt"]);
@@ -390,7 +390,7 @@ fn files_are_private_under_every_umask() {
 }
 
 #[test]
-fn a_board_others_could_write_is_not_trusted() {
+fn world_writable_board_is_refused() {
     let world = World::new();
     let dir = world.path(".liza");
     std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o777)).unwrap();
@@ -403,7 +403,7 @@ fn a_board_others_could_write_is_not_trusted() {
 }
 
 #[test]
-fn only_a_person_starts_a_board() {
+fn only_a_person_creates_a_board() {
     let world = World::bare_repo();
     let mut command = world.liza_command(&HUMAN, &world.root, &["--json", "init", "g"]);
     command.env("LIZA_AGENT_ID", "coder-1").env("LIZA_AGENT_TOKEN", "x");

@@ -1,4 +1,4 @@
-//! Leases: time alone transfers nothing, a new claim does, and the late holder writes into a worktree that is no longer used.
+//! Leases: expiry alone changes nothing, a new claim does, and the late holder writes into a worktree that is no longer used.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn two_coders() -> (World, Who, Who) {
 }
 
 #[test]
-fn an_expired_lease_is_taken_over_by_a_new_claim() {
+fn expired_lease_allows_a_new_claim() {
     let (world, one, two) = two_coders();
     let reviewer = world.register("code_reviewer", "reviewer-1");
     let first = world.claim(&one, "t1");
@@ -41,7 +41,7 @@ fn an_expired_lease_is_taken_over_by_a_new_claim() {
         world.refused(&one, &args, 3, "stale.lease_lost");
     }
     assert!(first.join("a.sh").is_file());
-    // Commits of the late holder never land.
+    // The late holder's commits never land.
     world.write_and_commit(&first, &[("a.sh", "later still\n")]);
     world.checkpoint(&two, "t1", &["a.sh", "tests/x.sh"]);
     let commit = world.write_and_commit(&second, &[("a.sh", "mine\n"), ("tests/x.sh", "echo ok\n")]);
@@ -130,7 +130,7 @@ fn wall_clock_change_expires_no_lease() {
         assert_eq!((ran.exit, ran.code().as_str()), (3, "stale.held"), "{shift}: {}", ran.stdout);
         world.json_env(&one, &["task", "renew", "t1"], &[("LIZA_TEST_WALL_SHIFT", shift)]).ok();
     }
-    // Work goes on with the clock a day back, and board and log stay sound.
+    // Work continues with the clock a day back, and board and log stay valid.
     let back = [("LIZA_TEST_WALL_SHIFT", "-86400")];
     world.json_env(&HUMAN, &["note", "yesterday"], &back).ok();
     world.human(&["note", "today"]).ok();
@@ -170,7 +170,7 @@ fn a_stale_epoch_in_the_environment_is_fenced() {
         .ok();
     world.claim(&one, "t1");
     assert_eq!(world.show("t1")["epoch"], 2);
-    // A process of the same agent that was started for the first claim.
+    // A process of the same agent, started for the first claim.
     let before = world.bytes();
     for args in [
         vec!["task", "renew", "t1"],
@@ -185,7 +185,7 @@ fn a_stale_epoch_in_the_environment_is_fenced() {
     }
     assert!(world.bytes() == before);
     world.json_env(&one, &["task", "renew", "t1"], &[("LIZA_CLAIM", "t1:2")]).ok();
-    // It says nothing about other tasks, and nonsense is a usage error.
+    // The variable does not matter for other tasks, and an invalid value is a usage error.
     world.task("t2", &["two/"]);
     world.json_env(&two, &["task", "claim", "t2"], &[("LIZA_CLAIM", "t1:1")]).ok();
     for bad in ["t1", "t1:x", ":1", "../x:1"] {
@@ -195,7 +195,7 @@ fn a_stale_epoch_in_the_environment_is_fenced() {
 }
 
 #[test]
-fn losers_of_a_claim_race_change_nothing() {
+fn losing_claims_change_nothing() {
     let world = World::new();
     world.task("t1", &["a.sh"]);
     let coders: Vec<Who> = (1..=8).map(|n| world.register("coder", &format!("coder-{n}"))).collect();
@@ -242,7 +242,7 @@ fn blocked_task_releases_paths_after_an_hour() {
     let ran = world.later(3500, &two, &["task", "claim", "t2"]).exits(1);
     assert_eq!(ran.code(), "refused.paths_overlap");
     world.later(3700, &two, &["task", "claim", "t2"]).ok();
-    // It retakes them only when they are free again.
+    // The agent gets its paths back only when they are free again.
     world.later(3800, &HUMAN, &["task", "unblock", "t1", "--answer", "a"]).ok();
     let ran = world.later(3900, &one, &["task", "claim", "t1"]).exits(1);
     assert_eq!(ran.code(), "refused.paths_overlap");

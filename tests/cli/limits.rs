@@ -1,4 +1,4 @@
-//! Limits of sizes, waits, output and threads: an error that says so, never a hang, a panic or a lost answer.
+//! Limits of sizes, waits, output and threads: a clear error, never a hang, a panic or a lost answer.
 
 use std::fs::{File, OpenOptions};
 use std::process::{Command, Stdio};
@@ -31,13 +31,13 @@ fn plan_beyond_board_limit_is_refused_with_numbers() {
     let message = ran.json()["error"]["message"].as_str().expect("a message").to_owned();
     assert!(message.contains("bytes large") && message.contains("57344"), "{message}");
     assert!(world.bytes() == before, "nothing is written");
-    // The same plan within the limit is taken, and what was acknowledged can be read again.
+    // The same plan within the limit is accepted, and all acknowledged tasks can be read.
     world.liza_with(&HUMAN, &args, text.as_bytes(), &[]).ok();
     world.sound();
 }
 
 #[test]
-fn full_board_still_takes_bookkeeping() {
+fn full_board_still_accepts_bookkeeping() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.sh"]);
@@ -95,7 +95,7 @@ fn file_size_limit_is_an_error_and_changes_nothing() {
     world.sound();
 }
 
-/// Another program holds a lock of liza's; the command says what it waits for, and ends at its limit.
+/// Another program holds a lock of liza; the command names the lock, and ends at its limit.
 #[track_caller]
 fn waits(world: &World, lock: &str, args: &[&str], said: &str) {
     let file =
@@ -116,11 +116,11 @@ fn wait_for_board_lock_names_holder() {
     waits(&world, ".liza/state.yaml.lock", &["note", "hello"], "the board's lock");
 }
 
-/// A lock goes over to the children of whoever took it; and a process may have any bytes as its name.
+/// Children inherit a lock, and a process name may contain any bytes.
 #[test]
 fn wait_for_lock_of_unknown_holder_is_plain() {
     let world = World::new();
-    // The child inherits the lock, its parent ends at once; the child's own pid is not in the kernel's table.
+    // The child inherits the lock and its parent ends at once; the child's pid is not in the kernel's table.
     let script = "exec 9>> .liza/state.yaml.lock && flock -n 9 && { setsid sh -c 'touch held; while [ -e .liza ] && [ ! -e stop ]; do sleep 0.05; done' & }; exit 0";
     let mut command = world.command("sh", &world.root);
     if !command.args(["-c", script]).finish_status().is_ok_and(|status| status.success()) {
@@ -150,9 +150,9 @@ fn wait_for_merge_lock_names_holder() {
     waits(&world, ".liza/merge.lock", &["merge", "t1"], "merge.lock");
 }
 
-/// Where the user may have no further thread, every command ends with an answer or an error.
+/// If the user may start no more threads, every command ends with an answer or an error.
 #[test]
-fn missing_threads_cause_no_panic() {
+fn failed_thread_start_causes_no_panic() {
     let mut probe = Command::new("setpriv");
     // Not every `sh` has `ulimit -u`.
     let as_nobody = ["--reuid=65534", "--clear-groups", "prlimit", "--nproc=1:1"];
@@ -192,7 +192,7 @@ fn next_command_ends_claim_killed_in_container() {
     world.task("t1", &["a.sh"]);
     let mut command = world.command("unshare", &world.root);
     command.args(["--pid", "--fork", "--map-root-user", "--mount-proc"]);
-    // The first process of a namespace cannot kill itself, so liza is not that one.
+    // The first process of a namespace cannot kill itself, so liza must not be the first.
     let script = format!("{} task claim t1; exit $?", env!("CARGO_BIN_EXE_liza"));
     command.args(["sh", "-c", &script]);
     let ran = Ran::of(command.env("LIZA_CRASH_AT", "claim.begun").finish().expect("unshare"));
@@ -211,7 +211,7 @@ fn next_command_ends_claim_killed_in_container() {
 }
 
 #[test]
-fn verify_is_right_while_notes_are_written() {
+fn verify_passes_while_notes_are_written() {
     let world = World::new();
     for number in 0..70 {
         world.human(&["note", &format!("note {number}")]).ok();

@@ -53,7 +53,7 @@ fn lock_list_shows_holder_and_times() {
         assert_eq!((&row["until"], &row["ends_with"]), (&lease, &json!("lease")));
         assert!(row["since"].as_str().unwrap() <= row["until"].as_str().unwrap());
     }
-    // A lease that ran out makes it stale, and the table says what to do.
+    // An expired lease makes the lock stale, and the table says what to do.
     let later = world.later(4000, &HUMAN, &["lock", "list"]).ok().data();
     assert!(later["locks"].as_array().unwrap().iter().all(|row| row["stale"] == true));
     let text = world.human(&["lock", "list"]).ok().stdout;
@@ -88,7 +88,7 @@ fn overlap_refusal_names_holder_path_and_time() {
     let nothing = world.liza(&two, &["next", "--role", "coder"]).ok().stdout;
     assert!(nothing.contains("nothing to do"), "{nothing}");
     for (at, text) in said.iter().chain([&nothing]).enumerate() {
-        // For people the time is that of their clock.
+        // For people the times are local.
         let until = if at < 2 { lease.as_str() } else { &lease[11..16] };
         for part in ["shared/lib.sh", "`shared/` of task `t1`", "coder-1", until] {
             assert!(text.contains(part), "{part} in {text}");
@@ -131,7 +131,7 @@ fn lock_release_fences_the_agent() {
         assert!(ran.stderr.contains("coder-1") && ran.stderr.contains("as stale"), "{}", ran.stderr);
         assert!(ran.stderr.contains("refs/liza/wip/t1/1"), "what was not committed is kept: {}", ran.stderr);
         assert!(locks(&world).is_empty());
-        // The late agent carries the claim it was started with.
+        // The late agent presents the claim it was started with.
         std::fs::write(worktree.join("one.md"), "one\n").unwrap();
         let claim = [("LIZA_CLAIM", "t1:1")];
         for late in [
@@ -153,7 +153,7 @@ fn lock_release_fences_the_agent() {
         let last = task["history"].as_array().unwrap().last().unwrap().clone();
         assert_eq!(last["event"], "paths_given_back");
         assert_eq!(last["detail"], if by_status { "no reason given" } else { "it hangs" });
-        // The waiting agent goes first; then the agent that claims t1 starts from what was committed.
+        // The waiting agent goes first; then the agent that claims t1 starts from the committed work.
         world.claim(&two, "t2");
         world.refused(&one, &["task", "claim", "t1"], 1, "refused.paths_overlap");
         world.human(&["task", "abandon", "t2", "--reason", "done with it"]).ok();
@@ -183,7 +183,7 @@ fn refused_lock_release_suggests_a_command() {
     world.approve(&reviewer, "t1", &commit);
     let error = world.refused(&HUMAN, &release("t1"), 1, "refused.transition");
     assert!(error["hint"].as_str().unwrap().contains("liza merge t1"), "{error}");
-    // What the hint says works: blocked first, its paths are free at once.
+    // The command in the hint works: once t1 is blocked, its paths are free at once.
     world.human(&["task", "block", "t1", "--reason", "it must wait", "--question", "go on?"]).ok();
     let held = locks(&world);
     assert_eq!(held[0]["ends_with"], "blocked_hold");
@@ -207,7 +207,7 @@ fn repeated_lock_release_counts_once() {
     assert_eq!(world.revision(), revision);
 }
 
-/// The agent of a runner: it carries its claim, so nothing it does after the release counts, even before its runner stops it.
+/// An agent below a runner: it presents its claim, so all it does after the release is refused, even before its runner stops it.
 #[test]
 fn agent_cannot_submit_after_lock_release() {
     let world = team::scripted(
@@ -230,7 +230,7 @@ fn agent_cannot_submit_after_lock_release() {
     std::fs::write(world.home().join("out/go"), "").unwrap();
     let ran = crate::support::Ran::of(child.wait_with_output().expect("the runner ends"));
     let exit = team::out(&world, "exit");
-    // Where the runner noticed first, there is no answer at all.
+    // If the runner noticed first, there is no answer.
     assert!(["3", ""].contains(&exit.trim()), "{exit}: {}", ran.stdout);
     let row = world.row("t1");
     assert!(["IDLE", "BLOCKED"].contains(&row["status"].as_str().unwrap()), "{row}\n{}", ran.stdout);

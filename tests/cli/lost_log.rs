@@ -1,4 +1,4 @@
-//! A log that is lost or broken while the board is whole: liza reports it, and refounds the log if a person wants it.
+//! A lost or damaged log while the board is intact: liza reports it, and a person may have the log refounded.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -29,7 +29,7 @@ fn finding(world: &World, args: &[&str], code: &str) -> Value {
         .clone()
 }
 
-/// The copies below `.git` would bring the log back.
+/// Without this, the copies below `.git` would restore the log.
 fn without_copies(world: &World) {
     let _ = std::fs::remove_dir_all(world.path(".git/liza"));
 }
@@ -39,34 +39,34 @@ fn write_log(world: &World, text: &str) {
     std::fs::write(world.path(".liza/log.yaml"), text).expect("written");
 }
 
-/// A log that is worse than before.
+/// A log that is damaged further.
 type Harm = fn(&World);
 
-fn gone(world: &World) {
+fn remove_log(world: &World) {
     without_copies(world);
     std::fs::remove_file(world.path(".liza/log.yaml")).expect("removed");
 }
 
-fn emptied(world: &World) {
+fn empty_log(world: &World) {
     write_log(world, "");
 }
 
-fn shortened(world: &World) {
+fn shorten_log(world: &World) {
     let log = world.read(".liza/log.yaml");
     write_log(world, &log[..log.len() * 2 / 3]);
 }
 
-fn lengthened_in_the_middle(world: &World) {
+fn lengthen_record(world: &World) {
     let log = world.read(".liza/log.yaml");
     write_log(world, &log.replacen("A greeting program", "A greeting programme", 1));
 }
 
-fn changed_in_the_middle(world: &World) {
+fn change_record(world: &World) {
     let log = world.read(".liza/log.yaml");
     write_log(world, &log.replacen("A greeting program", "A greeting pr0gram", 1));
 }
 
-fn scribbled_on(world: &World) {
+fn append_comment(world: &World) {
     let log = world.read(".liza/log.yaml");
     write_log(world, &format!("{log}# remember the milk\n"));
 }
@@ -74,12 +74,12 @@ fn scribbled_on(world: &World) {
 #[test]
 fn doctor_refounds_a_lost_or_broken_log() {
     let cases: [(&str, Harm, &str, bool); 6] = [
-        ("gone", gone, "log.lost", true),
-        ("emptied", emptied, "log.lost", true),
-        ("shortened", shortened, "log.lost", true),
-        ("lengthened", lengthened_in_the_middle, "log.broken", true),
-        ("changed", changed_in_the_middle, "log.broken", false),
-        ("scribbled on", scribbled_on, "log.broken", true),
+        ("gone", remove_log, "log.lost", true),
+        ("emptied", empty_log, "log.lost", true),
+        ("shortened", shorten_log, "log.lost", true),
+        ("lengthened", lengthen_record, "log.broken", true),
+        ("changed", change_record, "log.broken", false),
+        ("scribbled on", append_comment, "log.broken", true),
     ];
     for (name, harm, code, stops) in cases {
         let (world, coder, reviewer) = board();
@@ -103,7 +103,7 @@ fn doctor_refounds_a_lost_or_broken_log() {
         assert!(!words.contains("goes on working"), "{name}: {words}");
         let ran = world.human(&["doctor", "--fix", "--dry-run"]).exits(1);
         assert!(!ran.stdout.contains("story.log"), "{name}: said once: {}", ran.stdout);
-        // A refused command and a look leave everything as it is: no empty log is made, either.
+        // A refused command and a read change nothing: they create no empty log.
         assert!(world.state() == state && std::fs::read(world.path(".liza/log.yaml")).ok() == left, "{name}");
 
         let fixed = finding(&world, &["doctor", "--fix"], code);
@@ -132,7 +132,7 @@ fn doctor_refounds_a_lost_or_broken_log() {
         world.human(&["doctor"]).ok();
         world.sound();
 
-        // Everything goes on, and what happens since is proved again.
+        // Work continues, and later changes are provable again.
         world.human(&["note", "after"]).ok();
         world.liza(&coder, &["task", "release", "held"]).ok();
         world.merge_task(&coder, &reviewer, "more", "more.sh", "z\n");
@@ -150,7 +150,7 @@ fn doctor_refounds_a_lost_or_broken_log() {
 fn boards_since_refounding_can_be_rebuilt() {
     let (world, _, _) = board();
     let before = world.revision();
-    shortened(&world);
+    shorten_log(&world);
     world.human(&["doctor", "--fix"]).ok();
     for number in 0..4 {
         world.human(&["note", &format!("note {number}")]).ok();
@@ -182,9 +182,9 @@ fn boards_since_refounding_can_be_rebuilt() {
 }
 
 #[test]
-fn refounding_may_die_anywhere() {
+fn killed_refounding_recovers_at_any_step() {
     for point in ["refound.kept", "refound.image", "refound.log", "refound.state"] {
-        for harm in [gone as Harm, shortened, lengthened_in_the_middle] {
+        for harm in [remove_log as Harm, shorten_log, lengthen_record] {
             let (world, _, _) = board();
             let whole = world.read(".liza/log.yaml");
             let (state, revision) = (world.state(), world.revision());
@@ -200,13 +200,13 @@ fn refounding_may_die_anywhere() {
                 assert_eq!(world.state(), state, "{point}: the old board stands");
                 world.human(&["status"]).ok();
                 world.human(&["note", "x"]).exits(6);
-                // A backup still helps as it did before.
+                // Restoring a backup still works.
                 let now = std::fs::read(world.path(".liza/log.yaml")).ok();
                 write_log(&world, &whole);
                 world.human(&["verify"]).ok();
                 match now {
                     Some(now) => std::fs::write(world.path(".liza/log.yaml"), now).expect("written"),
-                    None => gone(&world),
+                    None => remove_log(&world),
                 }
                 world.human(&["doctor", "--fix"]).ok();
             }
@@ -238,7 +238,7 @@ fn killed_merge_completes_after_refounding() {
             .finish()
             .expect("liza runs");
         assert_eq!(output.status.signal(), Some(9), "{point}: {output:?}");
-        gone(&world);
+        remove_log(&world);
         world.human(&["doctor", "--fix"]).ok();
         if world.status_of("next") != "MERGED" {
             world.liza(&reviewer, &["merge", "next"]).ok();
@@ -251,7 +251,7 @@ fn killed_merge_completes_after_refounding() {
 #[test]
 fn refounding_does_not_accept_moved_branch() {
     let (world, _, _) = board();
-    gone(&world);
+    remove_log(&world);
     let tree = world.git(&["rev-parse", "integration^{tree}"]);
     let foreign = world.git(&["commit-tree", "-p", "integration", "-m", "mine", tree.trim()]);
     world.git(&["update-ref", "refs/heads/integration", foreign.trim()]);
@@ -265,7 +265,7 @@ fn board_and_log_both_damaged_need_a_person() {
     let (world, _, _) = board();
     let (good, log, revision) = (world.state(), world.read(".liza/log.yaml"), world.revision());
     let newest = revision - 1;
-    shortened(&world);
+    shorten_log(&world);
     std::fs::write(world.path(".liza/state.yaml"), &good[..good.len() / 2]).expect("written");
     let seen = finding(&world, &["doctor", "--fix"], "board.broken");
     assert_eq!((&seen["fixable"], &seen["fixed"]), (&false.into(), &false.into()), "{seen}");
@@ -274,14 +274,14 @@ fn board_and_log_both_damaged_need_a_person() {
     assert_eq!(world.state(), good[..good.len() / 2], "left as it is");
     let ran = world.human(&["doctor", "--image", &newest.to_string()]).ok();
     assert!(ran.stdout.contains(&format!("\nrevision: {newest}\n")));
-    // An edit cannot be judged then, either; the board is not rolled back over it.
+    // An edit cannot be checked then, and liza does not overwrite it with an older board.
     let edited = good.replacen("max_review_cycles: 5", "max_review_cycles: 7", 1);
     std::fs::write(world.path(".liza/state.yaml"), &edited).expect("written");
     world.human(&["note", "x"]).exits(6);
     assert_eq!(world.state(), edited);
     let seen = finding(&world, &["doctor"], "board.broken");
     assert!(seen["remedy"].as_str().unwrap().contains("both damaged"), "{seen}");
-    // Either of the two put back is enough.
+    // Restoring one of the two is enough.
     write_log(&world, &log);
     world.human(&["note", "x"]).ok();
     assert!(world.state().contains("max_review_cycles: 7"));
@@ -291,22 +291,22 @@ fn board_and_log_both_damaged_need_a_person() {
 #[test]
 fn only_a_person_refounds_the_log() {
     let (world, coder, _) = board();
-    gone(&world);
+    remove_log(&world);
     world.refused(&coder, &["doctor", "--fix"], 1, "refused.human_only");
     world.liza(&coder, &["task", "renew", "held"]).exits(6);
     assert!(!world.path(".liza/log.yaml").exists());
 }
 
 #[test]
-fn a_resume_that_fails_leaves_the_switch() {
+fn failed_resume_keeps_the_switch() {
     let (world, coder, _) = board();
     world.human(&["pause", "--reason", "a look"]).ok();
     let log = world.read(".liza/log.yaml");
-    gone(&world);
+    remove_log(&world);
     world.human(&["resume"]).exits(6);
     assert!(world.path(".liza/PAUSE").is_file(), "still paused");
     write_log(&world, &log);
-    // A kill between the two steps adds the time twice and loses nothing.
+    // A kill between the two steps extends the leases twice and loses nothing.
     let output = world
         .liza_command(&HUMAN, &world.root, &["resume"])
         .env("LIZA_CRASH_AT", "resume.extended")
@@ -321,7 +321,7 @@ fn a_resume_that_fails_leaves_the_switch() {
     world.sound();
 }
 
-/// The board and the journal as builds before 0031 wrote them.
+/// Board and journal as written by builds before decision 0031.
 fn as_an_earlier_build_wrote_it(world: &World) {
     let hash = |text: &str| blake3::hash(text.as_bytes()).to_hex().to_string();
     let (mut log, mut prev) = (String::new(), String::new());

@@ -1,4 +1,4 @@
-//! Merging as a command, and `merge --all`. What lands is tested in src/flow/tests/merging.rs.
+//! Merging as a command, and `merge --all`. The merged content is tested in src/flow/tests/merging.rs.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ impl Team {
     }
 
     /// A file that both coders may change, on integration before they start.
-    pub fn sharing(file: &str, text: &str) -> Self {
+    pub fn with_shared_file(file: &str, text: &str) -> Self {
         let team = Self::new();
         team.world.write(file, text);
         team.world.git(&["add", file]);
@@ -31,7 +31,7 @@ impl Team {
     }
 
     /// Two approved tasks that start from the same base and each write the shared file.
-    pub fn rivals(&self, file: &str, first: &str, second: &str) {
+    pub fn approve_conflicting_tasks(&self, file: &str, first: &str, second: &str) {
         for (who, id, text) in [(&self.one, "t1", first), (&self.two, "t2", second)] {
             let own = format!("tests/test_{id}.sh");
             self.world.task_with(id, &[file, &own], &["--owns", &own]);
@@ -50,7 +50,7 @@ impl Team {
         self.world.git(&["rev-parse", "integration"])
     }
 
-    /// The merge ends in a conflict: exit 11, integration as it was, the new state in `data`.
+    /// The merge conflicts: exit 11, integration unchanged, the new status in `data`.
     #[track_caller]
     pub fn conflicts(&self, id: &str, outcome: &str) -> Value {
         let before = self.head();
@@ -112,8 +112,8 @@ fn merge_all_takes_the_most_urgent_first() {
 
 #[test]
 fn merge_all_goes_on_past_a_conflict() {
-    let team = Team::sharing("shared.sh", "one\n");
-    team.rivals("shared.sh", "first\n", "second\n");
+    let team = Team::with_shared_file("shared.sh", "one\n");
+    team.approve_conflicting_tasks("shared.sh", "first\n", "second\n");
     let Team { world, one, reviewer, .. } = &team;
     world.approved(one, reviewer, "t3", "c.sh", "echo c\n");
     let ran = world.json(reviewer, &["merge", "--all"]).exits(11);
@@ -127,8 +127,8 @@ fn merge_all_goes_on_past_a_conflict() {
 
 #[test]
 fn conflict_exits_11_and_is_resolved_when_asked() {
-    let team = Team::sharing("lib.py", "import os\n\nprint(os.name)\n");
-    team.rivals(
+    let team = Team::with_shared_file("lib.py", "import os\n\nprint(os.name)\n");
+    team.approve_conflicting_tasks(
         "lib.py",
         "import os\nimport sys\n\nprint(os.name)\n",
         "import os\nimport re\n\nprint(os.name)\n",
@@ -156,7 +156,7 @@ fn void_approval_and_lost_branch_have_exit_codes() {
 
 #[test]
 fn conflicting_sync_exits_11_with_the_files() {
-    let team = Team::sharing("shared.sh", "one\n");
+    let team = Team::with_shared_file("shared.sh", "one\n");
     let Team { world, one, .. } = &team;
     world.task("t1", &["shared.sh"]);
     let worktree = world.claim(one, "t1");

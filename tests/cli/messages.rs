@@ -1,4 +1,4 @@
-//! Messages: sent, routed, read, answered, announced by the next command and in the next prompt, and never too many.
+//! Messages: sent, routed, read, answered, announced by the next command and in the next prompt, and limited in number.
 
 use liza::board::rules::Sent;
 use liza::board::{AgentId, Credentials, Transition};
@@ -55,12 +55,12 @@ fn messages_reach_an_agent_a_role_and_a_person() {
     send(&world, &team.planner, "role:coder", "provide_input", &["--subject", "for all", "--priority", "5"]);
     let payload = ["--subject", "which port?", "--payload", "port=80", "--payload", "proto=tcp"];
     send(&world, &team.coder, "human", "request_input", &payload);
-    // The most urgent first; each of a role for itself; seen once.
+    // The most urgent first; each agent of a role gets its own copy, marked as seen once.
     assert_eq!(inbox(&world, &team.coder), ["message-2", "message-1"]);
     assert_eq!(inbox(&world, &team.coder), [""; 0]);
     assert_eq!(inbox(&world, &team.other), ["message-2"]);
     assert_eq!(inbox(&world, &team.reviewer), [""; 0]);
-    // People look into any inbox without having it marked, and have one of their own.
+    // People can read any inbox without marking messages as seen, and have their own.
     let looked = world.json(&HUMAN, &["message", "inbox", "--agent", "coder-1", "--all"]).ok().data();
     assert_eq!(ids(&looked), ["message-2", "message-1"]);
     assert_eq!(looked["unseen"], 0);
@@ -82,7 +82,7 @@ fn messages_reach_an_agent_a_role_and_a_person() {
     assert_eq!(ids(&to_coder), ["message-1", "message-2"]);
     let by_coder = ["message", "list", "--from", "coder-1", "--type", "request_input"];
     assert_eq!(ids(&world.json(&HUMAN, &by_coder).ok().data()), ["message-3"]);
-    // All of it is on the log, readable.
+    // The journal holds all of them in readable form.
     let log = world.human(&["log"]).ok().stdout;
     assert!(log.contains("send_message provide_input to coder-1 on t1: for one"), "{log}");
     assert!(log.contains("see_messages message-2, message-1"), "{log}");
@@ -113,7 +113,7 @@ fn forbidden_recipient_refusal_lists_allowed_ones() {
     for kind in ["escalate", "request_input", "request_clarification"] {
         world.json(&team.coder, &to("human", kind)).ok();
     }
-    // A role without an agent gets its message later.
+    // A message to a role without agents is delivered later.
     let text = world.human(&to("role:test_engineer", "provide_input")).ok().stdout;
     assert!(text.contains("no agent has that role yet"), "{text}");
     let late = world.register("test_engineer", "test-engineer-1");
@@ -126,7 +126,7 @@ fn replies_form_threads_answered_once() {
     world.task("t1", &["a/"]);
     let asks = ["--subject", "why?", "--body", "I do not see it", "--requires-response", "--task", "t1"];
     let asked = send(&world, &team.reviewer, "coder-1", "request_clarification", &asks);
-    // Not among those it may write to, but it was asked.
+    // The agent may not write to this receiver, except as a reply.
     world.refused(&team.other, &["message", "reply", &asked, "--body", "I was not asked"], 1, "refused.role");
     let reply = world.json(&team.coder, &["message", "reply", &asked, "--body", "because"]).ok().data();
     assert_eq!((reply["id"].clone(), reply["to"].clone()), (json!("message-2"), json!("reviewer-1")));
@@ -144,7 +144,7 @@ fn replies_form_threads_answered_once() {
     }
     world.refused(&HUMAN, &["message", "thread", "message-9"], 1, "refused.unknown_record");
     world.refused(&HUMAN, &["message", "reply", "note-1", "--body", "x"], 1, "refused.unknown_record");
-    // The same request is the same message.
+    // A repeated request sends no second message.
     let again = ["message", "reply", "message-1", "--body", "once", "--request-id", "r1"];
     let first = world.json(&team.coder, &again).ok().data();
     assert_eq!(world.json(&team.coder, &again).ok().data(), first);
@@ -160,7 +160,7 @@ fn handoff_request_goes_to_the_planner() {
         ["message", "request-handoff", "--to-role", "test_engineer", "--reason", "a load test", "--task"];
     let data = world.json(&team.coder, &[&args[..], &["t1"]].concat()).ok().data();
     assert_eq!(data["to"], "role:planner");
-    // It wakes the planner, whose next command says what to type.
+    // The message wakes the planner, whose next command says what to type.
     let next = world.json(&team.planner, &["next", "--role", "planner"]).ok().data();
     assert_eq!((next["trigger"].clone(), next["about"].clone()), (json!("message"), json!(["message-1"])));
     assert!(next["hint"].as_str().is_some_and(|hint| hint.contains("liza message inbox")), "{next}");
@@ -231,7 +231,7 @@ fn any_command_announces_new_messages() {
         assert!(text.contains("by the way") && !text.contains("a secret"), "{text}");
         assert!(text.contains("read them: `liza message inbox`"), "{text}");
         assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}') && !text.contains('\r'), "{text:?}");
-        // None of its lines looks like a line of liza.
+        // None of its lines looks like liza's output.
         for line in text.lines().filter(|line| line.contains("Ignore") || line.contains("Rules")) {
             assert!(line.starts_with("    | "), "{line:?}");
         }
@@ -239,7 +239,7 @@ fn any_command_announces_new_messages() {
     let plain = world.json(&team.coder, &["status"]).ok();
     assert_eq!(plain.json(), world.json(&HUMAN, &["status"]).ok().json(), "the answer itself is as ever");
     announced(plain);
-    // A command that changes the board and one that is refused announce it; `-q` and other agents' commands do not.
+    // A changing command and a refused command announce it; `-q` and other agents' commands do not.
     announced(world.liza(&team.coder, &["task", "claim", "t1"]).ok());
     announced(world.liza(&team.coder, &["task", "submit", "t1"]).exits(1));
     assert_eq!(world.liza(&team.coder, &["-q", "status"]).ok().stderr, "");
@@ -288,7 +288,7 @@ fn too_long_message_is_refused() {
 
 #[test]
 fn prompt_repeats_messages_after_a_crash() {
-    // The first session dies before it did anything, the second one works and answers.
+    // The first session dies before it does anything; the second works and answers.
     let script = r#"
 n=$(ls "$OUT" | grep -c prompt); cp "$LIZA_PROMPT_FILE" "$OUT/prompt$n"
 liza status > /dev/null 2> "$OUT/stderr$n"
@@ -314,7 +314,7 @@ good_coder
         assert!(section.contains("subject: which port?"), "{section}");
         assert!(section.contains("(data, not instructions)"), "{section}");
         assert!(!prompt.contains('\u{1b}') && !prompt.contains('\u{202e}'), "{prompt:?}");
-        // Its headings and fences stay in a fence that is longer than any of its own.
+        // Its headings and fences are inside a longer fence.
         assert!(section.contains("`````"), "{section}");
         assert_eq!(prompt.matches("\n# Do this\n").count(), 1, "{prompt}");
     }
@@ -392,7 +392,7 @@ fn messages_removed_from_board_are_in_log() {
         }
         json!({ "send_message": { "message": message } })
     };
-    // Twice as many as the board keeps of those that were read; `board::tests::messages` has the storm.
+    // Twice as many read messages as the board keeps; `board::tests::messages` tests more.
     const STORM: u64 = 200;
     const READ_EVERY: u64 = 25;
     for number in 1..=STORM {
@@ -422,14 +422,14 @@ fn messages_removed_from_board_are_in_log() {
     send(&world, &HUMAN, "role:planner", "halt", &["--subject", "stop"]);
     let kept = world.json(&HUMAN, &["message", "list", "-n", "1000"]).ok().data();
     assert_eq!(ids(&kept).len(), 126, "100 that were read, 26 that were not");
-    // The log has every one.
+    // The journal holds every message.
     let all = world.json(&HUMAN, &["message", "list", "--all", "--from", "coder-1", "-n", "3"]).ok().data();
     assert_eq!(ids(&all), ["message-223", "message-224", "message-225"]);
     assert_eq!(all["left_out"], 222);
     let thread = world.json(&HUMAN, &["message", "thread", "message-200"]).ok().data();
     assert_eq!(ids(&thread), ["message-1", "message-200"]);
     assert_eq!(thread["messages"][0]["subject"], "word 1");
-    // One that left the board may still be replied to.
+    // A message that left the board can still be replied to.
     let reply = world.json(&team.planner, &["message", "reply", "message-1", "--body", "late"]).ok().data();
     assert_eq!((reply["id"].clone(), reply["to"].clone()), (json!("message-227"), json!("coder-1")));
     world.human(&["validate"]).ok();

@@ -8,7 +8,7 @@ fn seconds_of(time: &Value) -> i64 {
     liza::board::Wall::parse(time.as_str().expect("a time")).expect("a time").0
 }
 
-/// When something happened to a task first, in seconds.
+/// The first time of an event of a task, in seconds.
 fn at(task: &Value, event: &str) -> i64 {
     let lines = task["history"].as_array().expect("a history");
     let line =
@@ -20,7 +20,7 @@ fn figures(world: &World, args: &[&str]) -> Value {
     world.json(&HUMAN, &[&["metrics"], args].concat()).ok().data()["figures"].clone()
 }
 
-/// t1 merged and archived, t2 merged, t3 handed in, t4 abandoned, t5 not begun.
+/// t1 merged and archived, t2 merged, t3 submitted, t4 abandoned, t5 not begun.
 fn played() -> World {
     let world = World::new();
     let (coder, reviewer) = (world.register("coder", "c1"), world.register("code_reviewer", "r1"));
@@ -59,7 +59,7 @@ fn metrics_match_the_task_histories() {
     for (name, value) in expected {
         assert_eq!(all[name], value, "{name} in {all}");
     }
-    // By hand, from the times that stand in the history.
+    // Computed by hand from the times in the history.
     let task = world.show("t2");
     let own = figures(&world, &["--task", "t2"]);
     let seconds = |from: i64, to: i64| json!(to - from);
@@ -148,7 +148,7 @@ fn goal_report_has_text_and_json() {
     for key in ["goal", "sprint", "spend", "breaker", "interventions", "revision", "time"] {
         assert!(!all[key].is_null(), "{key}: {all}");
     }
-    // Without --json the same object stands alone.
+    // Without --json the same object is printed alone.
     let bare: Value =
         serde_json::from_str(&world.human(&["report", "--format", "json"]).ok().stdout).expect("JSON");
     assert_eq!(bare["goal"], all["goal"]);

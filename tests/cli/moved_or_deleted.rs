@@ -1,4 +1,4 @@
-//! Worktrees, branches and boards that people delete, move or edit, and what liza says about it.
+//! Worktrees, branches and boards that people delete, move or edit, and what liza reports.
 
 use crate::support::{HUMAN, World, write};
 
@@ -17,7 +17,7 @@ fn next_claim_recreates_deleted_worktree() {
     let again = world.claim(&coder, "t1");
     assert_ne!(again, worktree, "a name is used once");
     assert_eq!(world.git_in(&again, &["rev-parse", "HEAD"]), head, "what was committed is there");
-    // Git's record of the former place is all that is left of it.
+    // Only git's record of the former directory is left.
     assert!(world.human(&["doctor"]).exits(1).stdout.contains(".worktrees/t1 on record"));
     world.human(&["doctor", "--fix"]).ok();
     world.human(&["doctor"]).ok();
@@ -31,7 +31,7 @@ fn release_keeps_uncommitted_work() {
         world.task(task, &[&format!("{task}.sh"), "docs/"]);
         let worktree = world.claim(&coder, task);
         write(&worktree, "docs/new.md", "only here\n");
-        // An agent that may not release it leaves no trace.
+        // A refused release leaves no trace.
         world.liza(&stranger, &["task", "release", task]).exits(3);
         assert_eq!(world.git(&["for-each-ref", &format!("refs/liza/wip/{task}")]), "");
         let mut args = vec!["task", verb, task];
@@ -42,13 +42,13 @@ fn release_keeps_uncommitted_work() {
         let kept = format!("refs/liza/wip/{task}/1");
         assert!(ran.stderr.contains("docs/new.md") && ran.stderr.contains(&kept), "{}", ran.stderr);
         assert_eq!(world.git(&["show", &format!("{kept}:docs/new.md")]), "only here");
-        // Both own docs/: the first must be out of the way of the second.
+        // Both own docs/: the first task must be finished before the second.
         world.human(&["task", "abandon", task, "--reason", "done with it"]).ok();
     }
 }
 
 #[test]
-fn next_holder_is_told_to_read_the_feedback() {
+fn claim_points_next_holder_to_the_feedback() {
     let world = World::new();
     let (first, second) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     world.task("t1", &["a.sh"]);
@@ -99,6 +99,6 @@ fn unknown_names_are_reported_as_unknown() {
     world.refused(&HUMAN, &["next", "--role", "wizard"], 1, "refused.unknown_role");
     let ran = world.json(&HUMAN, &["--board", "nowhere", "status"]).exits(2);
     assert!(ran.stdout.contains("nowhere"), "{}", ran.stdout);
-    // Every answer tells the revision.
+    // Every answer contains the revision.
     assert_eq!(world.json(&HUMAN, &["task", "show", "ghost"]).exits(1).json()["revision"], 1);
 }

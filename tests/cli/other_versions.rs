@@ -1,4 +1,4 @@
-//! Boards that another program wrote: the older shell implementation, and a newer liza.
+//! Boards that another program wrote: the older shell implementation, or a newer liza.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -36,13 +36,13 @@ fn old_worktree(world: &World, id: &str, file: &str) -> String {
     world.write_and_commit(&world.path(&path), &[(file, "work\n"), (&test, "echo ok\n")])
 }
 
-/// The old board in the middle of a sprint, with the repository it speaks of.
+/// The old board during a sprint, with its repository.
 fn mid_sprint() -> World {
     let world = World::bare_repo();
     world.git(&["branch", "integration"]);
     let base = world.git(&["rev-parse", "integration"]);
     let first = old_worktree(&world, "task-1", "users.txt");
-    // Merged the old way, and its worktree removed.
+    // Merged by the old scripts, and its worktree removed.
     world.git(&["worktree", "remove", ".worktrees/task-1"]);
     world.git(&["worktree", "add", "-q", ".worktrees/merge", "integration"]);
     let merging = world.path(".worktrees/merge");
@@ -160,7 +160,7 @@ fn version_1_board_is_read_only() {
 }
 
 #[test]
-fn version_1_words_are_translated() {
+fn version_1_statuses_are_translated() {
     let world = mid_sprint();
     let states: Vec<String> =
         world.tasks().iter().map(|row| row["status"].as_str().expect("a state").to_owned()).collect();
@@ -181,7 +181,7 @@ fn version_1_words_are_translated() {
     assert!(text.contains("2026-01-20 14:06 coder-1 claimed task-2"), "{text}");
 }
 
-/// Migrates, and returns what doctor said.
+/// Migrates, and returns doctor's findings.
 #[track_caller]
 fn migrated(world: &World) -> Value {
     let state = world.state();
@@ -198,7 +198,7 @@ fn migrated(world: &World) -> Value {
 }
 
 #[test]
-fn a_fresh_old_board_is_migrated_and_worked_with() {
+fn fresh_version_1_board_is_migrated_and_usable() {
     let world = old(FRESH);
     migrated(&world);
     assert_eq!(world.git(&["rev-parse", "integration"]), world.git(&["rev-parse", "main"]));
@@ -233,7 +233,7 @@ fn a_fresh_old_board_is_migrated_and_worked_with() {
 }
 
 #[test]
-fn a_sprint_under_way_goes_on_after_the_migration() {
+fn sprint_continues_after_the_migration() {
     let world = mid_sprint();
     migrated(&world);
     let states: Vec<(String, String)> = world
@@ -271,11 +271,11 @@ fn a_sprint_under_way_goes_on_after_the_migration() {
     {
         assert!(state.contains(extra), "{extra}");
     }
-    // Checkpoints and events of before are history still.
+    // Old checkpoints and events stay in the history.
     let first = world.show("task-1");
     assert_eq!(first["history"][2]["checkpoint"]["intent"], "Add a retry decorator");
     assert!(first["history"][5]["detail"].as_str().expect("kept").contains("tests_ran"), "{first}");
-    // Approved or under review before: judged and merged now.
+    // Approved or under review before: reviewed and merged now.
     let reviewer = world.register("code_reviewer", "code-reviewer-1");
     world.tier0(&reviewer, &["merge", "task-7"], "tier0.unapproved_merge");
     for id in ["task-7", "task-5"] {
@@ -284,12 +284,12 @@ fn a_sprint_under_way_goes_on_after_the_migration() {
         world.approve(&reviewer, id, &commit);
         world.liza(&reviewer, &["merge", id]).ok();
     }
-    // Claimed before: the same agent, registered anew, goes on in its worktree with everything in it.
+    // Claimed before: the same agent registers again and goes on in its worktree with all its files.
     let coder = world.register("coder", "coder-2");
     let worktree = world.claim(&coder, "task-3");
     assert_eq!(worktree, world.path(".worktrees/task-3"));
     assert!(worktree.join("unsaved.txt").exists() && worktree.join("payments.txt").exists());
-    // Rejected before: another agent starts afresh, and the earlier work stays.
+    // Rejected before: another agent starts from the base, and the earlier work stays.
     let other = world.register("coder", "coder-9");
     let fresh = world.claim(&other, "task-2");
     assert_ne!(fresh, world.path(".worktrees/task-2"));
@@ -300,9 +300,9 @@ fn a_sprint_under_way_goes_on_after_the_migration() {
     world.sound();
 }
 
-/// Whatever the old board says about implementers and approvers, an implementer's approval lands nothing.
+/// Whatever the old board says about implementers and approvers, an implementer's own approval merges nothing.
 #[test]
-fn an_implementers_own_approval_is_not_carried_over() {
+fn migration_drops_implementers_own_approval() {
     let world = World::bare_repo();
     world.git(&["branch", "integration"]);
     let tasks = [
@@ -348,7 +348,7 @@ fn an_implementers_own_approval_is_not_carried_over() {
 }
 
 #[test]
-fn an_old_board_without_a_log_or_a_lease_says_so() {
+fn version_1_board_reports_missing_log_and_lease() {
     let world = World::bare_repo();
     put_old(
         &world,
@@ -369,7 +369,7 @@ fn an_old_board_without_a_log_or_a_lease_says_so() {
 }
 
 #[test]
-fn an_odd_old_board_loses_nothing() {
+fn odd_version_1_board_loses_nothing() {
     let world = old(ODD);
     world.human(&["status"]).ok();
     world.human(&["log"]).ok();
@@ -395,7 +395,7 @@ fn an_odd_old_board_loses_nothing() {
     assert_eq!(row("blocked"), "BLOCKED");
     assert_eq!(world.show("blocked")["blocked_questions"].as_array().expect("questions").len(), 3);
     assert_eq!(world.git(&["rev-parse", "trunk"]), world.git(&["rev-parse", "main"]));
-    // Whatever the old board said is on the new one, somewhere.
+    // The new board contains everything that the old one did.
     let state = world.state();
     for text in [
         "weary",
@@ -434,7 +434,7 @@ fn an_odd_old_board_loses_nothing() {
 }
 
 #[test]
-fn a_board_that_cannot_be_read_is_not_migrated() {
+fn unreadable_board_is_not_migrated() {
     for (name, state) in [
         ("a repeated key", "version: 1\ngoal: {id: a}\ngoal: {id: b}\ntasks: []\n"),
         ("an alias", "version: 1\ngoal: &g {id: a}\nother: *g\ntasks: []\n"),
@@ -452,7 +452,7 @@ fn a_board_that_cannot_be_read_is_not_migrated() {
 }
 
 #[test]
-fn only_a_person_migrates() {
+fn only_a_person_migrates_a_board() {
     let world = old(FRESH);
     let agent = crate::support::Who { id: Some("coder-1".to_owned()), token: Some("x".to_owned()) };
     let before = files(&world);
@@ -462,7 +462,7 @@ fn only_a_person_migrates() {
 }
 
 #[test]
-fn a_migration_may_die_anywhere() {
+fn killed_migration_recovers_at_any_step() {
     for point in ["migrate.prepared", "migrate.kept", "migrate.image", "migrate.log", "migrate.state"] {
         let world = old(FRESH);
         let output = world
@@ -485,14 +485,14 @@ fn a_migration_may_die_anywhere() {
         }
         world.human(&["note", "after"]).ok();
         world.sound();
-        // The next `doctor --fix` takes the rights of other users to the old board's files away.
+        // The next `doctor --fix` removes other users' permissions on the old board's files.
         world.human(&["doctor", "--fix"]).ok();
         world.human(&["doctor"]).ok();
     }
 }
 
 #[test]
-fn the_old_scripts_lock_keeps_a_migration_out() {
+fn lock_of_the_old_scripts_blocks_migration() {
     let world = old(FRESH);
     let lock = std::fs::File::open(world.path(".liza/state.yaml.lock")).expect("the lock");
     lock.lock().expect("locked");
@@ -504,9 +504,9 @@ fn the_old_scripts_lock_keeps_a_migration_out() {
     migrated(&world);
 }
 
-/// After a migration the old file is a stale copy: it is not migrated a second time over what was done since.
+/// After a migration the old file is a stale copy: it is not migrated again over newer changes.
 #[test]
-fn an_old_copy_put_back_is_a_rollback() {
+fn restored_old_copy_is_a_rollback() {
     let world = old(FRESH);
     migrated(&world);
     world.human(&["note", "new life"]).ok();
@@ -550,7 +550,7 @@ fn newer() -> World {
 }
 
 #[test]
-fn a_newer_board_is_shown_and_never_changed() {
+fn newer_board_is_shown_and_never_changed() {
     let world = newer();
     world.write(".liza/PAUSE", "a person paused it\n");
     put_trash(&world);
@@ -593,12 +593,12 @@ fn records_of_a_newer_liza_are_shown() {
     let log = world.read(".liza/log.yaml").replace("\"add_note\"", "\"sing_note\"");
     let state = world.state();
     write(&world.root, ".liza/log.yaml", &log.replace("sing_note", "add_chan"));
-    // The same length, so that the board still knows how far its log goes.
+    // The same length, so that the board still records the right length of its log.
     let ran = world.human(&["log"]).ok();
     assert!(ran.stderr.contains("newer liza"), "{}", ran.stderr);
     assert!(ran.stdout.contains("add_chan"), "{}", ran.stdout);
     assert_eq!(world.state(), state);
-    // A line that does not follow the one before is no newer record but a broken chain.
+    // A line that does not continue the chain is no newer record but damage.
     let broken = world.read(".liza/log.yaml").replacen("A greeting program", "A greeting pr0gram", 1);
     write(&world.root, ".liza/log.yaml", &broken);
     world.human(&["log"]).exits(6);
@@ -613,7 +613,7 @@ fn killed_migration_leaves_no_half_written_file() {
     migrated(&world);
     assert!(world.read("liza.yaml").contains("version: 1"));
     assert_eq!(world.git(&["status", "--porcelain"]), "?? liza.yaml");
-    // The same when a board begins.
+    // The same for a new board.
     let world = World::bare_repo();
     world.dies_at("init.file", &HUMAN, &["init", "A greeting program"]);
     assert!(!world.path("liza.yaml").exists());

@@ -1,4 +1,4 @@
-//! Edits of state.yaml that a command other than a person's finds: set aside, and settled by a person.
+//! Edits of state.yaml that an agent's command finds: set aside, and settled by a person.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn in_dir(world: &World, dir: &str) -> Vec<String> {
     names
 }
 
-/// The edits that wait, by name.
+/// The names of the waiting edits.
 fn pending(world: &World) -> Vec<String> {
     in_dir(world, ".liza/edits/pending")
 }
@@ -38,7 +38,7 @@ fn listed(world: &World) -> Value {
     world.json(&HUMAN, &["edits", "list"]).ok().data()
 }
 
-/// A command of an agent sets what is in the file aside, and is done. Gives the name under which it waits.
+/// An agent's command sets the edit aside. Returns the name of the waiting edit.
 #[track_caller]
 fn set_aside(scene: &Scene) -> String {
     let edited = scene.world.state();
@@ -60,7 +60,7 @@ fn wake(scene: &Scene) -> Value {
 }
 
 #[track_caller]
-fn says(ran: &Ran, words: &[&str]) {
+fn assert_prints(ran: &Ran, words: &[&str]) {
     for word in words {
         assert!(ran.stderr.contains(word), "{word} in {}", ran.stderr);
     }
@@ -75,12 +75,12 @@ fn agents_continue_and_person_applies_edits() {
     assert!(world.state().contains("max_review_cycles: 5\n"), "the last good board goes on");
     assert_eq!(listed(world)["pending"][0]["file"], edit.as_str());
     assert_eq!(listed(world)["pending"][0]["by"], "coder-1");
-    // Reading settles nothing; agents never do.
+    // Read commands settle nothing, and neither do agents.
     world.human(&["status"]).ok();
     world.liza(&scene.planner, &["note", "x"]).ok();
     assert_eq!(pending(world), [edit.as_str()]);
     let ran = world.human(&["note", "go on"]).ok();
-    says(&ran, &["adopted", "config.max_review_cycles: 5 -> 50", &edit]);
+    assert_prints(&ran, &["adopted", "config.max_review_cycles: 5 -> 50", &edit]);
     assert!(world.state().contains("max_review_cycles: 50\n"));
     assert!(pending(world).is_empty());
     assert_eq!(listed(world)["pending"], json!([]));
@@ -114,7 +114,7 @@ fn forbidden_edit_is_refused_without_pause() {
     world.edit_state("tier0_violations: 0", "tier0_violations: 7");
     let edit = set_aside(&scene);
     let ran = world.human(&["note", "go on"]).ok();
-    says(&ran, &["not applied", "only liza changes circuit_breaker"]);
+    assert_prints(&ran, &["not applied", "only liza changes circuit_breaker"]);
     assert!(!world.path(".liza/PAUSE").exists(), "an edit that was set aside pauses no agent");
     assert!(world.state().contains("tier0_violations: 0\n"));
     assert!(in_dir(world, ".liza/edits").contains(&format!("refused-{edit}")));
@@ -153,7 +153,7 @@ fn typed_note_wakes_the_planner_and_is_no_answer() {
 }
 
 #[test]
-fn waiting_planner_is_woken_by_the_file_alone() {
+fn edited_file_wakes_a_waiting_planner() {
     let scene = scene();
     let world = &scene.world;
     let args = ["--json", "next", "--role", "planner", "--wait", "60"];
@@ -185,7 +185,7 @@ fn notes_of_other_authors_are_not_typed() {
         world.edit_state(from, to);
         set_aside(&scene);
         assert!(wake(&scene).is_null() || wake(&scene)["trigger"] == "typed_note");
-        says(&world.human(&["note", "x"]).ok(), &["not applied", "only liza changes"]);
+        assert_prints(&world.human(&["note", "x"]).ok(), &["not applied", "only liza changes"]);
         assert!(!world.state().contains("forged"), "{}", world.state());
         assert!(world.state().contains("by: coder-1"));
         world.liza(&scene.planner, &["inbox", "--done", &last_note(world)]).ok();
@@ -199,19 +199,19 @@ fn last_note(world: &World) -> String {
 }
 
 #[test]
-fn several_edits_are_settled_in_their_order() {
+fn pending_edits_are_settled_in_order() {
     let scene = scene();
     let world = &scene.world;
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
     set_aside(&scene);
     world.edit_state("title: idle", "title: another title");
     set_aside(&scene);
-    // Made without knowing of the first.
+    // Made without knowledge of the first edit.
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 9");
     set_aside(&scene);
     assert_eq!(pending(world).len(), 3);
     let ran = world.human(&["note", "x"]).ok();
-    says(
+    assert_prints(
         &ran,
         &[
             "max_review_cycles: 5 -> 6",
@@ -236,14 +236,14 @@ fn edit_of_older_board_applies_only_its_change() {
     assert_ne!(saved, old);
     std::fs::write(world.path(".liza/state.yaml"), &saved).unwrap();
     set_aside(&scene);
-    says(&world.human(&["note", "x"]).ok(), &["adopted", "typed in an old window"]);
+    assert_prints(&world.human(&["note", "x"]).ok(), &["adopted", "typed in an old window"]);
     let state = world.state();
     for kept in ["said meanwhile", "added meanwhile", "typed in an old window"] {
         assert!(state.contains(kept), "{kept}");
     }
-    // The same found by a person's command at once.
+    // The same if a person's command finds it first.
     std::fs::write(world.path(".liza/state.yaml"), saved.replace("old window", "second window")).unwrap();
-    says(&world.human(&["note", "y"]).ok(), &["adopted", "second window"]);
+    assert_prints(&world.human(&["note", "y"]).ok(), &["adopted", "second window"]);
     assert!(world.state().contains("added meanwhile"));
     world.sound();
 }
@@ -261,7 +261,7 @@ fn tampered_pending_edit_is_not_applied() {
     std::fs::write(world.path(".liza/edits/pending/1-planted.yaml"), &swapped).unwrap();
     let shown = world.human(&["edits", "show", &edit]).ok();
     assert!(shown.stdout.contains("changed after liza set it aside"), "{}", shown.stdout);
-    says(&world.human(&["note", "x"]).ok(), &["changed after liza set it aside"]);
+    assert_prints(&world.human(&["note", "x"]).ok(), &["changed after liza set it aside"]);
     assert!(world.state().contains("max_review_cycles: 5\n"));
     let doctor = world.json(&HUMAN, &["doctor", "--fix"]).data();
     let stray = doctor["findings"].as_array().unwrap().iter().find(|one| one["code"] == "edit.stray");
@@ -271,7 +271,7 @@ fn tampered_pending_edit_is_not_applied() {
 }
 
 #[test]
-fn show_apply_and_refuse_by_name() {
+fn edits_are_shown_applied_and_refused_by_name() {
     let scene = scene();
     let world = &scene.world;
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
@@ -293,13 +293,13 @@ fn show_apply_and_refuse_by_name() {
 }
 
 #[test]
-fn refused_command_says_what_became_of_edits() {
+fn refused_command_reports_settled_edits() {
     let scene = scene();
     let world = &scene.world;
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
     set_aside(&scene);
     let ran = world.human(&["task", "finalize", "held"]).exits(1);
-    says(&ran, &["adopted", "config.max_review_cycles: 5 -> 6"]);
+    assert_prints(&ran, &["adopted", "config.max_review_cycles: 5 -> 6"]);
     // A refused reading command settles the edit, too.
     world.edit_state("max_review_cycles: 6", "max_review_cycles: 7");
     set_aside(&scene);
@@ -326,7 +326,7 @@ fn number_of_pending_edits_is_limited() {
     }
     assert_eq!(pending(world).len(), 32);
     world.human(&["note", "x"]).ok();
-    // Also the first, of a revision whose image is gone by now.
+    // Also the first edit, although the image of its revision is gone.
     for typed in ["typed 0\n", "typed 30\n", "typed 39\n"] {
         assert!(world.state().contains(typed), "{typed}");
     }
@@ -383,7 +383,7 @@ fn edit_of_killed_command_is_settled_once() {
 fn half_saved_board_is_left_for_doctor() {
     let scene = scene();
     let world = &scene.world;
-    // An editor that has emptied the file and not yet written it again.
+    // An editor that has truncated the file and not yet written it.
     let good = world.state();
     let half: String = good.chars().take(good.len() / 2).collect();
     std::fs::write(world.path(".liza/state.yaml"), &half).unwrap();

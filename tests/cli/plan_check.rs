@@ -1,4 +1,4 @@
-//! `plan --check`: what is wrong with a plan, what is unwise, and the order that results.
+//! `plan --check`: errors of a plan, advice, and the resulting order.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ fn plan_check_shows_groups_and_critical_path() {
     assert_eq!(data["split"]["justified"], true);
     let shown = world.liza_with(&HUMAN, &["plan", "-", "--check"], plan.as_bytes(), &[]).ok().stdout;
     assert!(shown.contains("critical path (16 minutes): a → b"), "{shown}");
-    // What was said of size and time is kept with the task.
+    // Size and time are stored with the task.
     world.json_stdin(&HUMAN, &["plan", "-"], &plan).ok();
     assert_eq!(world.show("a")["timebox_minutes"], 8);
 }
@@ -123,7 +123,7 @@ fn plan_check_separates_warnings_from_errors() {
         ]
     );
     assert_eq!(data["waits"][0]["tasks"], json!(["vague", "meets"]));
-    // A split of a single file into many tasks is one task.
+    // Splitting a single file into many tasks gets the advice to make one task.
     let one = "done_when: [prints 1], scope: {in: [one.rs]}";
     let plan = format!("tasks:\n{}{}", task("x", one), task("y", &format!("{one}, depends_on: [x]")));
     let data = checked(&world, &plan).ok().data();
@@ -132,7 +132,7 @@ fn plan_check_separates_warnings_from_errors() {
 }
 
 #[test]
-fn a_task_is_given_its_size_and_time_by_flags_too() {
+fn task_add_accepts_size_and_time_flags() {
     let world = World::new();
     let add = |id: &str, minutes: &str| {
         let start = ["task", "add", "--id", id, "--title", "T", "--timebox", minutes];

@@ -1,4 +1,4 @@
-//! `worktrees.setup` and `worktrees.copy`: worktrees of tasks, reviews and gates are prepared before they are handed out.
+//! `worktrees.setup` and `worktrees.copy` prepare worktrees of tasks, reviews and gates before use.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ fn team(settings: &str) -> Team {
 }
 
 #[test]
-fn prepared_files_are_no_work_of_the_agent() {
+fn prepared_files_do_not_count_as_work() {
     let team = team(SETTINGS);
     let (world, one, reviewer) = (&team.world, &team.one, &team.reviewer);
     world.task("t1", &["a.sh", "tests/test_t1.sh", "deps/", ".env"]);
@@ -37,7 +37,7 @@ fn prepared_files_are_no_work_of_the_agent() {
     }
     let attempt = world.show("t1")["attempts"][0].clone();
     assert_eq!(attempt["prepared"], json!([".env", "built.ignored", "config/", "deps/"]), "{attempt}");
-    // Before the checkpoint nothing counts as work, at submit nothing as uncommitted.
+    // Prepared files count neither as work before the checkpoint nor as uncommitted work at submit.
     world.checkpoint(one, "t1", &["a.sh", "tests/test_t1.sh", ".env"]);
     world.git_in(&worktree, &["status"]);
     write(&worktree, "a.sh", "x\n");
@@ -52,7 +52,7 @@ fn prepared_files_are_no_work_of_the_agent() {
     world.git_in(&worktree, &["rm", "-q", "--cached", ".env"]);
     let commit = world.json(one, &["task", "submit", "t1"]).ok().data()["review_commit"].clone();
     let commit = commit.as_str().unwrap();
-    // The reviewer's checkout and the gate's place are prepared as well.
+    // The review checkout and the gate's worktree are prepared as well.
     let review = world.json(reviewer, &["review", "claim", "t1"]).ok().data()["checkout"].clone();
     let review = std::path::PathBuf::from(review.as_str().unwrap());
     assert!(review.join("deps/lib").is_file() && review.join(".env").is_file());
@@ -100,7 +100,7 @@ fn failed_setup_undoes_the_claim() {
 }
 
 #[test]
-fn preparation_may_die_anywhere() {
+fn killed_preparation_recovers_at_any_step() {
     let team = team(SETTINGS);
     let world = &team.world;
     world.task("t1", &["a.sh"]);
@@ -131,7 +131,7 @@ fn changed_setup_waits_for_a_person() {
     world.write("liza.yaml", &SETTINGS.replace("'test -f .env'", "'test -s .env'"));
     world.human(&["gate", "accept"]).ok();
     world.claim(&team.two, "t2");
-    // A file that leads out of the repository is not copied.
+    // A link that leads out of the repository is not copied.
     std::fs::remove_file(world.path(".env")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", world.path(".env")).unwrap();
     world.task("t3", &["c.sh"]);

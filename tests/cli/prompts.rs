@@ -34,7 +34,7 @@ impl World {
             .unwrap_or_else(|missing| panic!("missing: {missing:?}"))
     }
 
-    /// The assignment of the claim that stands on the board.
+    /// The assignment of the current claim.
     fn work(&self, id: &str) -> Assignment {
         let epoch = self.show(id)["epoch"].as_u64().expect("an epoch");
         Assignment::Task { task: TaskId::new(id).unwrap(), epoch }
@@ -78,7 +78,7 @@ fn lacks(text: &str, parts: &[&str]) {
     }
 }
 
-/// What stands outside of fences.
+/// The text outside of fences.
 fn outside(text: &str) -> String {
     let (mut open, mut out) = (None, String::new());
     for line in text.split('\n') {
@@ -194,7 +194,7 @@ fn coder_prompt_has_only_its_own_task() {
 }
 
 #[test]
-fn a_rejection_and_an_answer_reach_the_coder() {
+fn coder_prompt_has_rejection_and_answer() {
     let (world, coder, reviewer) = with_spec();
     let commit = world.submitted(&coder, "t1", "a.sh", "echo a\n");
     world.liza(&reviewer, &["review", "claim", "t1"]).ok();
@@ -252,7 +252,7 @@ fn coder_prompt_begins_with_the_handoff() {
     has(&brief, &["refs/liza/wip/t1/", "git restore --source REF"]);
     let first = brief.find("parser done").unwrap();
     assert!(first < brief.find("refs/liza/wip").unwrap() && first < brief.find("You are coder-2").unwrap());
-    // What was handed in since is the state of things; the old handoff is not.
+    // The later submission is the current state, not the old handoff.
     world.checkpoint(&other, "t1", &["a.sh", "tests/test_a.sh"]);
     let worktree = world.path(world.show("t1")["attempts"][1]["worktree"].as_str().unwrap());
     let commit = world.write_and_commit(&worktree, &[("a.sh", "whole\n"), ("tests/test_a.sh", "echo ok\n")]);
@@ -267,9 +267,9 @@ fn coder_prompt_begins_with_the_handoff() {
 }
 
 #[test]
-fn a_failed_integration_reaches_coder_and_planner() {
-    let team = crate::merging::Team::sharing("lib.py", "import os\n\nprint(os.name)\n");
-    team.rivals(
+fn failed_merge_is_in_coder_and_planner_prompts() {
+    let team = crate::merging::Team::with_shared_file("lib.py", "import os\n\nprint(os.name)\n");
+    team.approve_conflicting_tasks(
         "lib.py",
         "import os\nimport sys\n\nprint(os.name)\n",
         "import os\nimport re\n\nprint(os.name)\n",
@@ -323,7 +323,7 @@ fn reviewer_prompt_has_what_a_verdict_needs() {
     lacks(&brief.text, &["DESCRIPTION of other", "--prior", "Issues of earlier rounds", "liza task submit"]);
     assert!(!outside(&brief.text).contains("echo new"));
     assert!(brief.sizes.iter().any(|(name, bytes)| name == "diff" && *bytes > 0), "{:?}", brief.sizes);
-    // Round two: what was said before, and a flag for each.
+    // Round two: the earlier findings, and a flag for each.
     let reject =
         ["review", "reject", "t1", "--commit", commit, "--reason", "no", "--issue", "minor:a.sh:1:a typo"];
     world.liza(&reviewer, &reject).ok();
@@ -336,7 +336,7 @@ fn reviewer_prompt_has_what_a_verdict_needs() {
 }
 
 #[test]
-fn a_large_diff_is_cut_with_a_pointer() {
+fn large_diff_in_prompt_is_shortened() {
     let (world, coder, _) = with_spec();
     world.submitted(&coder, "t1", "a.sh", &"echo a line that is repeated\n".repeat(10_000));
     let brief = world.brief_of("code_reviewer", "reviewer-1", &review("t1"));
@@ -403,7 +403,7 @@ fn planner_prompt_says_why_it_was_woken() {
             "1. Which names?",
             "## Urgent discovery: `discovery-1`",
             "the build is broken",
-            "# Reported and not dealt with",
+            "# Open reports",
             "anomaly-1 spec_gap on t1 by coder-1: gap: names; spec: vision",
             "t1 | BLOCKED | coder | coder-1 | - |",
             "t2 | IDLE | coder | - | t1 | waits for t1 (BLOCKED)",
@@ -449,7 +449,7 @@ fn planner_prompt_lists_failures_of_task() {
 }
 
 #[test]
-fn the_overseer_sees_states_and_no_code() {
+fn overseer_prompt_has_states_and_no_code() {
     let (world, coder, _) = with_spec();
     world.submitted(&coder, "t1", "a.sh", "echo CODE\n");
     let brief = world.brief_of("overseer", "overseer-1", &Assignment::Plan { wakes: Vec::new() }).text;
@@ -470,7 +470,7 @@ fn the_overseer_sees_states_and_no_code() {
 }
 
 #[test]
-fn a_test_engineer_sees_what_is_merged() {
+fn test_engineer_prompt_lists_merged_work() {
     let (world, coder, reviewer) = with_spec();
     world.merge_task(&coder, &reviewer, "base", "base.sh", "echo base\n");
     let plan = r#"{"id": "probe", "title": "probe", "spec": "specs/vision.md", "done_when": ["it is probed"], "role": "test_engineer",
@@ -489,11 +489,11 @@ fn a_test_engineer_sees_what_is_merged() {
 }
 
 #[test]
-fn an_incomplete_bootstrap_says_what_is_missing() {
+fn incomplete_bootstrap_names_missing_parts() {
     let (world, _, _) = with_spec();
     world.write("specs/greeting.md", "# Greeting\n");
     add(&world, "t1", "specs/greeting.md", &["--in", "a.sh"]);
-    // The text is pinned with the task: only if it is gone in every place, something is missing.
+    // The text is stored with the task: it is missing only if every copy is gone.
     std::fs::remove_file(world.path("specs/greeting.md")).unwrap();
     assert!(world.try_brief("coder", "coder-1", &not_claimed("t1"), &[]).unwrap().is_ok());
     std::fs::remove_dir_all(world.path(".liza/spec_texts")).unwrap();
@@ -569,7 +569,7 @@ fn project_templates_replace_built_in_ones() {
     lacks(&own, &["liza task submit"]);
     world.write(".liza/templates/agent.md", "ANY ROLE {{ role }}\n");
     assert_eq!(text("auditor"), "ANY ROLE auditor\n");
-    // Named in liza.yaml: that one, and no other.
+    // liza.yaml names this template, so liza uses no other.
     let yaml = world.read("liza.yaml");
     let named = |path: &str| {
         let roles = format!("roles:\n  coder:\n    template: {path}\n");
@@ -666,9 +666,9 @@ fn instructions_in_board_text_stay_fenced() {
     lacks(&outside(&world.planner_prompt()), &["ORDER", "{{"]);
 }
 
-/// The names a template may use, as the message about an unknown one lists them, are those of the documentation.
+/// The placeholders that the error message lists are those of the documentation.
 #[test]
-fn every_name_a_template_may_use_is_documented() {
+fn every_template_placeholder_is_documented() {
     let (world, coder, _) = with_spec();
     world.submitted(&coder, "t1", "a.sh", "echo a\n");
     world.task("t2", &["b.sh"]);

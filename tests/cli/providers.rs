@@ -1,5 +1,5 @@
-//! Every agent command of the catalog against a fake program of its name, which records how it was started and plays back
-//! what the real one prints; and what the doctor says about those on this machine.
+//! Every provider of the catalog, with a fake program that records how it was started and plays back
+//! the real program's output; and what doctor says about installed providers.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -55,7 +55,7 @@ pub(crate) const CANARIES: [&str; 32] = [
 
 pub(crate) const KEY: &str = "sk-live-0123456789abcdef";
 
-/// A program that is called like a provider's.
+/// A program with the name of a provider's.
 pub(crate) struct Fake {
     pub(crate) bin: PathBuf,
     records: PathBuf,
@@ -76,7 +76,7 @@ impl Fake {
         Self::ending_with(world, name, key, "")
     }
 
-    /// The same, with a last word of its own.
+    /// The same, with its own last message.
     pub(crate) fn ending_with(world: &World, name: &str, key: Option<&str>, last: &str) -> Self {
         let (bin, records) = (world.home().join("bin"), world.home().join("records").join(name));
         std::fs::create_dir_all(&records).expect("a directory");
@@ -133,7 +133,7 @@ fn job(world: &World) -> Job {
     }
 }
 
-/// Starts what the catalog says, as a runner does, and reads it to the end: the log and the figures.
+/// Starts the provider as a runner does, and reads its output to the end: returns the log and the figures.
 fn run(entry: &ProviderEntry, job: &Job, bin: &Path) -> (String, Usage) {
     let started = invocation(entry, job);
     let path = std::env::join_paths(
@@ -171,7 +171,7 @@ fn run(entry: &ProviderEntry, job: &Job, bin: &Path) -> (String, Usage) {
         log.extend(bytes);
     };
     let mut output = child.stdout.take().expect("an output");
-    // Small pieces, so that lines and secrets are cut.
+    // Small chunks, so that lines and secrets are split.
     let mut buffer = [0; 37];
     loop {
         match output.read(&mut buffer).expect("output") {
@@ -188,11 +188,11 @@ fn run(entry: &ProviderEntry, job: &Job, bin: &Path) -> (String, Usage) {
 
 pub(crate) struct Expected {
     pub(crate) name: &'static str,
-    /// What every start must have among its words, in this order.
+    /// Arguments that every start must contain, in this order.
     pub(crate) words: &'static [&'static str],
     pub(crate) turns: u64,
     pub(crate) tool_calls: u64,
-    /// Input, output, cached.
+    /// Tokens: input, output, cached.
     pub(crate) tokens: (u64, u64, u64),
     pub(crate) cost: Option<f64>,
     pub(crate) session: Option<&'static str>,
@@ -401,7 +401,7 @@ pub(crate) const EXPECTED: [Expected; 12] = [
         session: Some("ses_e130a4e65ffeOZnCt2E6NIOSvR"),
         last_tool: "bash",
     },
-    // The outputs of these two are written after their documents.
+    // No recordings exist of these two; their outputs follow their documentation.
     Expected {
         name: "cursor",
         words: &[
@@ -497,8 +497,8 @@ fn every_provider_starts_and_is_parsed() {
     }
 }
 
-/// What the real programs printed in the scenario `resume` of `scripts/agents`: a session with two calls that ends too early, and
-/// the session that goes on with it. Every answer of the model has 800 tokens of input, 200 from a cache, and 50 of output.
+/// Output of the real programs in the scenario `resume` of `scripts/agents`: a session with two calls that ends too early, and
+/// the session that continues it. Every answer of the model has 800 tokens of input, 200 from a cache, and 50 of output.
 #[test]
 fn recorded_sessions_are_counted_exactly() {
     let catalog = Catalog::new(&ProjectConfig::default());
@@ -527,7 +527,7 @@ fn recorded_sessions_are_counted_exactly() {
     }
 }
 
-/// What the real programs printed when the user was not logged in, the key was wrong, the quota used up or the context full.
+/// Output of the real programs when the user was not logged in, the key was wrong, the quota used up or the context full.
 #[test]
 fn recorded_refusals_have_their_class() {
     let catalog = Catalog::new(&ProjectConfig::default());
@@ -559,7 +559,7 @@ fn recorded_refusals_have_their_class() {
     assert!(looked_at >= 10, "{looked_at}");
 }
 
-/// A program whose help mentions these options; each call of its help leaves a trace.
+/// A program whose help lists these options; each call of its help is recorded.
 fn helpful(world: &World, name: &str, help: &str) {
     let script = format!(
         "#!/bin/sh\necho \"$@\" >> '{}'\ncat <<'END'\nUsage: {name} [options]\n{help}\nEND\n",
@@ -577,7 +577,7 @@ fn help_ms(world: &World) -> &'static str {
     if world.home().join("bin/qwen").exists() { "1000" } else { "20000" }
 }
 
-/// The findings, and the agent commands listed.
+/// The findings, and the agent commands in use.
 fn doctor(world: &World) -> (Vec<serde_json::Value>, serde_json::Value) {
     let ran = world.json_env(
         &HUMAN,
@@ -649,7 +649,7 @@ fn doctor_names_provider_problems() {
     assert!(found[1]["remedy"].as_str().expect("text").contains("claude and codex"), "{}", found[1]);
     assert!(found[2]["remedy"].as_str().expect("text").contains("gemini"), "{}", found[2]);
 
-    // What the project says of a program holds.
+    // The project's own settings for a provider are used.
     world.write("liza.yaml", "provider: codex\nproviders: {codex: {unlisted: [--skip-git-repo-check]}}\n");
     assert!(doctor(&world).0.is_empty());
 }

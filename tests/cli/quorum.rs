@@ -48,7 +48,7 @@ fn merge_names_both_approving_reviewers() {
     let said = world.liza(one, &approve).ok().stdout;
     assert!(said.contains("1 of 2 approvals"), "{said}");
 
-    // Counted, and not enough: the review is free again, for another reviewer.
+    // The first approval is recorded but not enough: the review is free for another reviewer.
     let row = world.row("t1");
     assert_eq!((&row["status"], &row["reviewer"]), (&json!("READY_FOR_REVIEW"), &Value::Null));
     assert_eq!(row["approvals"]["needed"], 2);
@@ -138,7 +138,7 @@ fn add(world: &World, id: &str) {
 }
 
 #[test]
-fn a_team_of_two_reviewers_gives_both_approvals() {
+fn two_reviewers_of_a_team_both_approve() {
     let world = scripted(EVERY_ROLE);
     configure(
         &world,
@@ -175,7 +175,7 @@ fn run_status_and_doctor_report_low_quorum() {
     assert!(why.contains("code-reviewer-1 approved it; 2 different reviewers have to"), "{why}");
     let status = world.human(&["status"]).ok().stdout;
     assert!(status.contains("no other registered reviewer may judge it"), "{status}");
-    // A person is another reviewer.
+    // A person counts as another reviewer.
     let commit = world.show("risky")["review_commit"].as_str().unwrap().to_owned();
     world.approve(&HUMAN, "risky", &commit);
     world.human(&["merge", "risky"]).ok();

@@ -72,7 +72,7 @@ fn status_shows_what_each_task_waits_for() {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(!text.contains("m1") && world.human(&["status", "--all"]).ok().stdout.contains("m1"));
-    // A read changes nothing at all.
+    // A read changes no byte.
     let before = world.bytes();
     for args in [
         ["status"].as_slice(),
@@ -131,7 +131,7 @@ fn log_follow_prints_new_records() {
 }
 
 #[test]
-fn the_graph_in_every_format() {
+fn graph_prints_every_format() {
     let world = scene();
     world.task_with("q1", &["q1/"], &["--desc", "x", "--depends", "i1"]);
     let text = world.human(&["graph"]).ok().stdout;
@@ -154,7 +154,7 @@ fn diff_shows_what_a_task_changes() {
     let data = world.json(&HUMAN, &["diff", "m1"]).ok().data();
     assert_eq!(data["files"], json!(["m1.sh", "tests/test_m1.sh"]));
     assert!(data["diff"].as_str().unwrap().contains("+echo merged"));
-    // In progress: the branch, not the working files.
+    // In progress: the diff of the branch, without uncommitted files.
     let worktree = world.path(".worktrees/w1");
     world.write_and_commit(&worktree, &[("w1/x", "committed\n")]);
     crate::support::write(&worktree, "w1/y", "not yet\n");
@@ -188,7 +188,7 @@ fn validate_names_path_and_line() {
         let line = line_of(&text, wanted);
         assert!(message.contains(&format!("line {line}")), "line {line} in {message}");
     }
-    // Broken invariants are each named with their place.
+    // Each broken invariant is named with its path.
     let text = good.replacen("    status: WORKING", "    status: MERGED", 1);
     let ran = check(&text).exits(6);
     assert_eq!(ran.code(), "board.violations");
@@ -248,7 +248,7 @@ fn verify_finds_a_changed_or_missing_record() {
     world.json(&HUMAN, &["verify"]).exits(6);
     put(&owned);
     world.sound();
-    // A record that is gone is no board to write on.
+    // With a missing record, commands that change the board stop.
     put(&owned[..owned.len() - 1]);
     world.json(&HUMAN, &["note", "x"]).exits(6);
 }
@@ -256,7 +256,7 @@ fn verify_finds_a_changed_or_missing_record() {
 #[test]
 fn verify_finds_a_forged_board() {
     let world = scene();
-    // Changed with a checksum to match, as a knowing forger would; then with the hash of the task to match, too.
+    // Changed with a matching checksum, as a forger would; then with a matching task hash, too.
     let stale = resealed(&world.state().replacen("    status: READY_FOR_REVIEW", "    status: IDLE", 1));
     let at = stale.find("    status: IDLE").unwrap();
     let begins = stale[..at].rfind("  - id: ").unwrap();
@@ -273,7 +273,7 @@ fn verify_finds_a_forged_board() {
     }
 }
 
-/// With the checksum that liza would give a board of so few tasks.
+/// With the checksum of a board with so few tasks.
 fn resealed(state: &str) -> String {
     let end = state.rfind("\nend:").unwrap() + 1;
     let tasks = state.find("\ntasks:\n").unwrap() + "\ntasks:\n".len();

@@ -1,4 +1,4 @@
-//! The red team's turn between approval and merge.
+//! The red team checks a task between approval and merge (its turn).
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn waiting(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn approved_work_of_high_risk_is_merged_only_after_the_turn() {
+fn high_risk_task_merges_after_red_team_turn() {
     let scene = scene();
     let Scene { world, reviewer, red, .. } = &scene;
     let commit = scene.approved("t1", "high");
@@ -73,14 +73,14 @@ fn approved_work_of_high_risk_is_merged_only_after_the_turn() {
     let turn = &world.show("t1")["red_team"];
     assert_eq!((&turn["status"], &turn["by"]), (&json!("cleared"), &json!("red-1")));
     assert_eq!(waiting(world, "t1"), json!(["code_reviewer"]));
-    // It judges; it does not merge.
+    // The red team gives a verdict and does not merge.
     world.tier0(red, &["merge", "t1"], "tier0.role_boundary");
     world.liza(reviewer, &["merge", "t1"]).ok();
     world.sound();
 }
 
 #[test]
-fn low_risk_is_not_delayed_and_without_configuration_nothing_is() {
+fn red_team_delays_only_configured_risks() {
     let scene = scene();
     scene.approved("t1", "medium");
     assert_eq!(scene.world.show("t1").get("red_team"), None);
@@ -92,20 +92,20 @@ fn low_risk_is_not_delayed_and_without_configuration_nothing_is() {
 }
 
 #[test]
-fn neither_coder_nor_approver_takes_the_turn() {
+fn implementer_and_approver_cannot_be_red_team() {
     let scene = scene();
     let Scene { world, coder, reviewer, red } = &scene;
     let commit = scene.approved("t1", "high");
     world.tier0(coder, &["review", "claim", "t1"], "tier0.role_boundary");
     world.refused(reviewer, &["review", "claim", "t1"], 1, "refused.transition");
-    // With the role, what they did before still counts.
+    // Even with the role, an implementer or approver of the task is refused.
     let coder = world.register_roles(&["coder", "red_team"], "coder-1");
     let reviewer = world.register_roles(&["code_reviewer", "red_team"], "reviewer-1");
     for who in [&coder, &reviewer] {
         world.tier0(who, &["review", "claim", "t1"], "tier0.self_approval");
         assert_eq!(world.json(who, &["next", "--role", "red_team"]).ok().data(), Value::Null);
     }
-    // Held by one, it is not another's; a person may free it.
+    // While one agent holds the turn, another is refused; a person may release it.
     world.liza(red, &["review", "claim", "t1"]).ok();
     world.refused(&HUMAN, &["review", "claim", "t1"], 3, "stale.held");
     world.refused(&HUMAN, &reject("t1", &commit), 3, "stale.lease_lost");
@@ -127,7 +127,7 @@ fn add(world: &World, id: &str, risk: &str) {
 }
 
 #[test]
-fn a_team_plays_the_turn_and_a_finding_goes_round_once() {
+fn red_team_finding_sends_task_back_once() {
     let world = scripted("");
     play(
         &world,
@@ -178,7 +178,7 @@ fi
 }
 
 #[test]
-fn without_a_seat_for_it_the_run_says_who_is_missing() {
+fn run_without_red_team_names_missing_role() {
     let world = scripted(EVERY_ROLE);
     configure(&world, TEAM);
     add(&world, "risky", "high");
@@ -188,7 +188,7 @@ fn without_a_seat_for_it_the_run_says_who_is_missing() {
     let cause = &data["causes"][0];
     assert_eq!((&cause["kind"], &cause["task"]), (&json!("missing_role"), &json!("risky")), "{data}");
     assert!(cause["hint"].as_str().unwrap().contains("liza agent run --role red_team"), "{cause}");
-    // One agent of that role is enough.
+    // One agent of that role in the team is enough.
     play(&world, "liza review approve $LIZA_TASK --commit $(git rev-parse HEAD) --summary tried");
     agent_run(&world, &["--role", "red_team", "--once"]).ok();
     assert_eq!(world.show("risky")["red_team"]["status"], "cleared");

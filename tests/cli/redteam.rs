@@ -1,4 +1,4 @@
-//! The red team: every attack is refused or noticed, and every check would see it if it were not.
+//! `liza redteam`: every attack is refused or noticed, and every check would detect a successful one.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, World};
 
-/// Verdicts by the name of the attack, with what was said about each.
+/// Verdicts by the name of the attack, with the explanation of each.
 fn verdicts(ran: &Ran) -> Vec<(String, String, String)> {
     let data = ran.data();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -32,7 +32,7 @@ fn every_attack_is_refused_or_noticed() {
     assert!(through.is_empty(), "{through:#?}");
     assert_eq!(ran.exit, 0);
     assert_eq!(ran.stderr, "", "quiet means quiet");
-    // Only what a machine may lack is skipped, and each says what.
+    // Only attacks whose tools the machine lacks are skipped, and each names the tool.
     for (id, _, why) in all.iter().filter(|(_, verdict, _)| verdict == "skipped") {
         assert!(!why.is_empty(), "{id}");
         eprintln!("skipped: {id}: {why}");
@@ -42,7 +42,7 @@ fn every_attack_is_refused_or_noticed() {
 }
 
 #[test]
-fn every_check_sees_an_attack_that_succeeds() {
+fn every_check_detects_a_successful_attack() {
     let world = World::bare_repo();
     let won = [("LIZA_TEST_REDTEAM_WON", "1")];
     let ran = world.liza_with(&HUMAN, &["--json", "-q", "redteam"], b"", &won);
@@ -88,7 +88,7 @@ fn attacks_are_chosen_listed_and_kept() {
 }
 
 #[test]
-fn interrupted_attacks_leave_nothing() {
+fn interrupted_redteam_leaves_no_files() {
     let world = World::bare_repo();
     let mut command = world.liza_command(&HUMAN, &world.root, &["redteam"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).start().expect("liza runs");

@@ -1,4 +1,4 @@
-//! Tasks of kind report by hand: a probe is added, claimed, ended with its JSON, shown, and read by what depends on it.
+//! Tasks of kind report by hand: a probe is added, claimed, ended with its JSON, shown, and given to dependent tasks.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{HUMAN, Who, World};
 
-/// A report for this role, claimable.
+/// A claimable report for this role.
 pub fn add_report(world: &World, id: &str, role: &str, slice: &str, more: &[&str]) {
     let mut args =
         vec!["task", "add", "--id", id, "--title", "Measure the build", "--kind", "report", "--role", role];
@@ -36,7 +36,7 @@ pub fn result(world: &World, id: &str, schema: &str, status: &str, more: Value) 
     value
 }
 
-/// A task of kind report whose agent has handed in a complete result.
+/// A task of kind report whose agent has submitted a complete result.
 pub fn deliver(world: &World, id: &str, role: &str, slice: &str) {
     let agent = world.register(role, &format!("{role}-1"));
     add_report(world, id, role, slice, &[]);
@@ -92,7 +92,7 @@ fn probe_by_hand_ends_merged_and_is_shown() {
     let raw = world.human(&["result", "show", "probe", "--raw"]).ok().stdout;
     assert_eq!(raw.trim(), value.to_string());
     assert!(world.path(".liza/results/probe.1.json").exists());
-    // Its result is part of what the next agent is told.
+    // The next agent's prompt contains the result.
     let coder = world.register("coder", "coder-1");
     world.claim(&coder, "after");
     let prompt = world.coder_prompt("coder-1", "after");
@@ -137,7 +137,7 @@ fn bad_results_are_refused_with_their_field_and_kept() {
     let kept = std::fs::read_dir(world.path(".liza/runs/probe/1-1")).expect("a directory").count();
     assert_eq!(kept, 7);
     assert_eq!(world.status_of("probe"), "WORKING");
-    // An old attempt is over: its epoch says so.
+    // A result with the epoch of an old attempt is refused.
     world.human(&["task", "release", "probe", "--reason", "another one"]).ok();
     world.claim(&operator, "probe");
     std::fs::write(world.home().join("result.json"), good.to_string()).expect("written");
@@ -183,7 +183,7 @@ fn plan(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn plan_waits_until_another_accepts_it() {
+fn plan_result_waits_for_acceptance_by_another() {
     let world = World::new();
     let supervisor = world.register_roles(&["supervisor", "planner"], "supervisor-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");

@@ -1,10 +1,10 @@
-//! A repeated request: the first answer again and nothing changed; with other arguments, refused.
+//! A repeated request gets the first answer and changes nothing; with other arguments it is refused.
 
 use serde_json::{Value, json};
 
 use crate::support::{HUMAN, Who, World};
 
-/// Runs it twice with one request id: the same data, and the board as the first time left it.
+/// Runs the command twice with one request id: the same data, and the board unchanged by the second.
 #[track_caller]
 fn twice(world: &World, who: &Who, args: &[&str], id: &str) -> Value {
     let mut all = args.to_vec();
@@ -17,7 +17,7 @@ fn twice(world: &World, who: &Who, args: &[&str], id: &str) -> Value {
     assert_eq!(second.json()["revision"], first.json()["revision"], "{args:?}");
     assert!(world.bytes() == before, "{args:?} changed the board");
     assert_eq!(world.git(&["for-each-ref"]), refs, "{args:?} moved refs");
-    // Other arguments under the same id are refused as a mistake.
+    // Other arguments with the same id are refused.
     let mut other = args.to_vec();
     other.extend(["--request-id", id, "--board", ".liza"]);
     let ran = world.json(who, &other);
@@ -78,7 +78,7 @@ fn repeated_request_gets_the_first_answer() {
 }
 
 #[test]
-fn blocks_and_rejections_repeat_as_well() {
+fn repeated_block_and_reject_get_first_answer() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");
@@ -102,9 +102,9 @@ fn blocks_and_rejections_repeat_as_well() {
 }
 
 #[test]
-fn a_conflict_is_answered_again_as_a_conflict() {
-    let team = crate::merging::Team::sharing("shared.sh", "one\n");
-    team.rivals("shared.sh", "first\n", "second\n");
+fn repeated_conflict_request_gets_first_answer() {
+    let team = crate::merging::Team::with_shared_file("shared.sh", "one\n");
+    team.approve_conflicting_tasks("shared.sh", "first\n", "second\n");
     let world = &team.world;
     world.liza(&team.reviewer, &["merge", "t1"]).ok();
     let args = ["merge", "t2", "--request-id", "m"];
@@ -123,7 +123,7 @@ fn request_ids_are_per_actor_and_not_for_refusals() {
     world.json(&one, &["note", "mine", "--request-id", "r1"]).ok();
     let data = world.json(&two, &["note", "other text", "--request-id", "r1"]).ok().data();
     assert_eq!(data["id"], "note-2");
-    // Refused once, the same request may succeed later.
+    // After a refusal the same request may succeed.
     world.task_with("t2", &["b/"], &["--depends", "t1"]);
     world.json(&one, &["task", "claim", "t2", "--request-id", "c1"]).exits(1);
     world.human(&["task", "rescope", "t1", "--by", "t2", "--reason", "r"]).exits(1);

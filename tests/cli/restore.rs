@@ -1,4 +1,4 @@
-//! `doctor --restore` as a command. What comes back is tested in src/flow/tests/restore.rs.
+//! `doctor --restore` as a command. What it restores is tested in src/flow/tests/restore.rs.
 
 use crate::support::{HUMAN, World};
 
@@ -12,12 +12,12 @@ fn restore_refusal_says_why() {
     world.refused(&HUMAN, &["doctor", "--restore", "9999"], 1, "refused.value");
     world.refused(&HUMAN, &["doctor", "--restore", "0"], 6, "board.invalid");
     world.json(&HUMAN, &["doctor", "--restore", "1", "--fix"]).exits(2);
-    // While git work is under way nothing is turned round under it.
+    // Refused while an intent is open.
     let ran = world.json_env(&coder, &["task", "claim", "t1"], &[("LIZA_CRASH_AT", "claim.added")]);
     assert_ne!(ran.exit, 0);
     let undone = world.json(&HUMAN, &["doctor", "--restore", "1"]);
     assert!(undone.exit == 0 || undone.code().starts_with("stale."), "{}", undone.stdout);
-    // Nothing differs: nothing is written.
+    // Without differences, nothing is written.
     world.human(&["doctor", "--fix"]).ok();
     world.human(&["note", "x"]).ok();
     let before = world.bytes();

@@ -1,4 +1,4 @@
-//! Reviews as commands. What verdicts do to a task is tested in src/flow/tests/review.rs.
+//! Reviews as commands. The effects of verdicts are tested in src/flow/tests/review.rs.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    /// Takes the review and rejects.
+    /// Claims the review and rejects.
     #[track_caller]
     fn reject(&self, commit: &str, reason: &str, more: &[&str]) -> Value {
         self.world.liza(&self.reviewer, &["review", "claim", "t1"]).ok();
@@ -27,7 +27,7 @@ impl Scene {
         self.world.json(&self.reviewer, &args).ok().data()
     }
 
-    /// The same coder takes it up again, changes the file and submits.
+    /// The same coder claims the task again, changes the file and submits.
     #[track_caller]
     fn again(&self, text: &str) -> String {
         let worktree = self.world.claim(&self.coder, "t1");
@@ -39,7 +39,7 @@ impl Scene {
 }
 
 #[test]
-fn show_has_everything_a_verdict_rests_on() {
+fn review_show_has_everything_for_a_verdict() {
     let Scene { world, coder, reviewer } = scene();
     world.task("t1", &["a.sh", "tests/", "unused.sh"]);
     let worktree = world.claim(&coder, "t1");
@@ -79,7 +79,7 @@ fn show_has_everything_a_verdict_rests_on() {
 }
 
 #[test]
-fn feedback_comes_whole_as_yaml_or_json() {
+fn feedback_can_be_read_from_yaml_or_json() {
     let scene = scene();
     let Scene { world, coder, reviewer } = &scene;
     let commit = world.submitted(coder, "t1", "a.sh", "echo a\n");
@@ -114,7 +114,7 @@ fn feedback_comes_whole_as_yaml_or_json() {
 }
 
 #[test]
-fn a_person_reviews_what_agents_did() {
+fn person_reviews_agents_work() {
     let Scene { world, coder, .. } = scene();
     let commit = world.submitted(&coder, "t1", "a.sh", "echo a\n");
     world.human(&["review", "claim", "t1"]).ok();
@@ -123,7 +123,7 @@ fn a_person_reviews_what_agents_did() {
     assert!(world.git(&["log", "-1", "--format=%B", "integration"]).contains("Reviewed-by: human"));
 }
 
-/// `--issue` and `--prior` are taken apart, and the coder reads them as instructions.
+/// `--issue` and `--prior` are parsed, and the coder gets them as instructions.
 #[test]
 fn a_rejection_becomes_the_coders_instructions() {
     let scene = scene();

@@ -1,4 +1,4 @@
-//! Review rounds end: issues keep their ids, disagreements are classified, and the result is on record.
+//! Review rounds end: issues keep their ids, disagreements are classified, and the result is recorded.
 
 use serde_json::{Value, json};
 
@@ -113,7 +113,7 @@ fn issue_keeps_id_through_moves_and_rewording() {
     let issues =
         ["--issue", "major:a.sh:32:the name is not quoted", "--issue", "minor:a.sh:50:say what it does"];
     assert_eq!(scene.reject(&commit, "not safe with blanks", &issues)["issues"], json!(["i1", "i2"]));
-    // Forty lines come in above; the reviewer says it in other words and counts a line too far.
+    // Forty lines are inserted above; the reviewer rewords the issue and names the next line.
     let body = format!("{}{body}", lines(100..140));
     let commit = scene.again(&body);
     world.liza(&scene.reviewer, &["review", "claim", "t1"]).ok();
@@ -130,7 +130,7 @@ fn issue_keeps_id_through_moves_and_rewording() {
         feedback.contains("[i2] optional minor a.sh:90 (mended in part; there since round 1)"),
         "{feedback}"
     );
-    // The file gets another name, and the lines of the issue are rewritten.
+    // The file is renamed, and the lines of the issue are rewritten.
     let worktree = world.claim(&scene.coder, "t1");
     world.checkpoint(&scene.coder, "t1", &["a.sh", "b.sh"]);
     world.git_in(&worktree, &["mv", "a.sh", "b.sh"]);
@@ -191,13 +191,13 @@ fn review_time_limit_ignores_waiting_time() {
     let world = &scene.world;
     world.write("liza.yaml", "version: 1\nreview: {max_seconds: 1000}\n");
     let commit = scene.first("one\n");
-    // It waits for a day, and is then looked at for ten minutes.
+    // The submission waits for a day; then the review takes ten minutes.
     let day = 86_400;
     world.later(day, &scene.reviewer, &["review", "claim", "t1"]).ok();
     let args = Scene::args(&commit, "it crashes", &["--issue", "major:a.sh:1:no default"]);
     let data = world.later(day + 600, &scene.reviewer, &args).ok().data();
     assert_eq!(data["status"], "REJECTED", "{data}");
-    // The next day ten more minutes are too many.
+    // The next day ten more minutes exceed the limit.
     let next = 2 * day;
     world.later(next, &scene.coder, &["task", "claim", "t1"]).ok();
     let checkpoint = crate::support::checkpoint_args("t1", &["a.sh"], "echo ok", "ok");
@@ -219,7 +219,7 @@ fn review_time_limit_ignores_waiting_time() {
     );
     let result = scene.result();
     let seconds = |name: &str| result[name].as_u64().unwrap();
-    // The clock of the machine goes on meanwhile, a little.
+    // The machine's clock goes on a little meanwhile.
     assert!((120..220).contains(&seconds("work_seconds")), "{result}");
     assert!((900..1000).contains(&seconds("review_seconds")), "{result}");
     world.sound();

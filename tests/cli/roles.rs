@@ -1,4 +1,4 @@
-//! The role registry: printed as it is enforced, and enforced as it is printed.
+//! The role registry: what `liza roles` prints is what liza enforces.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn matrix(world: &World) -> Value {
     world.json(&HUMAN, &["roles"]).ok().data()
 }
 
-/// What the matrix says of one role.
+/// The row of one role.
 #[track_caller]
 fn cell(found: &Value, what: &str, role: &str) -> (bool, String, String) {
     let row = found["rows"].as_array().expect("rows").iter().find(|row| row["what"] == what).expect("a row");
@@ -20,7 +20,7 @@ fn cell(found: &Value, what: &str, role: &str) -> (bool, String, String) {
     (cell["allowed"].as_bool().expect("a word"), text("by"), text("note"))
 }
 
-/// The command line an agent of this role would be started with.
+/// The command line that starts an agent of this role.
 #[track_caller]
 fn explained(world: &World, role: &str, provider: &str) -> Vec<String> {
     let args = ["agent", "run", "--role", role, "--provider", provider, "--explain"];
@@ -60,7 +60,7 @@ fn roles_prints_defaults_and_enforcement() {
     );
     assert_eq!(of("message to", "coder").2, "planner, test_engineer");
     assert_eq!(of("tool write", "coder"), (true, "nothing".into(), String::new()));
-    // No provider is configured for it, so nothing but the prompt keeps it from writing.
+    // It has no provider, so only the prompt keeps it from writing.
     assert_eq!(of("tool write", "code_reviewer").1, "prompt");
     assert_eq!(found["problems"], json!([]));
     let schema = world.human(&["schema", "config"]).ok().stdout;
@@ -134,7 +134,7 @@ fn roles_and_doctor_name_invalid_settings() {
     let findings = world.json(&HUMAN, &["doctor"]).data()["findings"].as_array().expect("findings").clone();
     let senseless: Vec<&Value> = findings.iter().filter(|one| one["code"] == "roles.senseless").collect();
     assert_eq!(senseless.len(), 4, "{findings:#?}");
-    // What cannot be read is refused at once.
+    // Invalid settings are refused at once.
     for broken in [
         "roles: {coder: {}, scaffolder: {}}\n",
         "roles: {coder: {deny: merge}}\n",
@@ -161,18 +161,18 @@ fn denied_operation_is_refused() {
     );
     let hint = error["hint"].as_str().expect("a hint");
     assert!(hint.contains("liza roles") && hint.contains("liza message send --to human"), "{hint}");
-    // Nothing is on record of it but the registrations before.
+    // The journal holds only the registrations.
     let log = world.json(&HUMAN, &["log"]).ok().data()["records"].clone();
     assert!(log.as_array().expect("records").iter().all(|record| record["by"] == "human"), "{log}");
     world.human(&["note", "people may always"]).ok();
 
-    // The whole way to a merge, which this reviewer may not make; and no merge is begun for it either.
+    // The whole way to a merge, which this reviewer may not make; liza records no intent for it.
     let commit = world.submitted(&coder, "t1", "src/a.sh", "echo a\n");
     world.approve(&reviewer, "t1", &commit);
     world.refused(&reviewer, &["merge", "t1"], 1, "refused.role");
     assert_eq!(world.status_of("t1"), "APPROVED");
     world.human(&["merge", "t1"]).ok();
-    // Tier 0 is a breach before and after: the registry does not hide it.
+    // A Tier 0 refusal is a recorded breach with and without the setting: the registry does not hide it.
     let second = world.submitted(&coder, "t2", "src/b.sh", "echo b\n");
     let approve = ["review", "approve", "t2", "--commit", &second, "--summary", "mine"];
     world.tier0(&coder, &approve, "tier0.role_boundary");
@@ -214,7 +214,7 @@ fn commit_and_submit_refuse_paths_of_other_roles() {
     let ran = world.git_as(&coder, &worktree, &["commit", "-q", "-m", "work"], &[]).exits(1);
     assert!(ran.stderr.contains("docs/a.md") && ran.stderr.contains("roles.coder.paths"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("src/a.sh ("), "{}", ran.stderr);
-    // Past the hook; submit looks at the same.
+    // Without the hook: submit checks the same.
     world.git_in(&worktree, &["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "work"]);
     let error = world.refused(&coder, &["task", "submit", "t1"], 1, "refused.scope");
     let named = paths(&error);
@@ -257,7 +257,7 @@ fn tools_are_denied_by_each_providers_own_options() {
     let world = World::new();
     let always = "--disallowedTools=Task,Agent,Workflow,Skill,SendMessage,ListAgents,EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
     let deny = format!("{always},Edit,MultiEdit,Write,NotebookEdit");
-    // By default roles that review, plan or oversee get no write tools, unless that would also deny `liza`.
+    // By default, roles that review, plan or oversee get no write tools, unless that would also deny `liza`.
     for role in ["code_reviewer", "red_team", "planner", "overseer"] {
         assert!(explained(&world, role, "claude").contains(&deny), "{role}");
         assert!(explained(&world, role, "copilot").contains(&"--deny-tool=write".to_owned()), "{role}");
@@ -308,8 +308,8 @@ fn tool_options_and_prompt_reach_the_agent() {
     assert!(prompt.contains("`bless gates`"), "{prompt}");
 }
 
-/// The scene of a handoff between two bounded roles: the coder's work under `src/`, then a test engineer's turn.
-fn handed_to_tests(world: &World, coder: &Who, files: &[(&str, &str)]) {
+/// A handoff between two roles with path limits: the coder's work under `src/`, then a test engineer's turn.
+fn hand_off_to_test_engineer(world: &World, coder: &Who, files: &[(&str, &str)]) {
     world.task("t1", &["src/", "tests/"]);
     let worktree = world.claim(coder, "t1");
     world.checkpoint(coder, "t1", &["src/a.sh", "tests/test_a.sh"]);
@@ -320,13 +320,13 @@ fn handed_to_tests(world: &World, coder: &Who, files: &[(&str, &str)]) {
 }
 
 #[test]
-fn role_paths_judge_only_the_agents_own_changes() {
+fn role_paths_apply_only_to_own_changes() {
     let world = World::bare_repo();
     world.human(&["init", "A greeting program", "--hooks"]).ok();
     world.write("liza.yaml", "roles:\n  coder: {paths: [src/]}\n  test_engineer: {paths: [tests/]}\n");
     let (coder, tester) = (world.register("coder", "coder-1"), world.register("test_engineer", "tester-1"));
     let reviewer = world.register("code_reviewer", "rev-1");
-    handed_to_tests(&world, &coder, &[("src/a.sh", "echo a\n")]);
+    hand_off_to_test_engineer(&world, &coder, &[("src/a.sh", "echo a\n")]);
     let worktree = world.claim(&tester, "t1");
     world.checkpoint(&tester, "t1", &["src/a.sh", "tests/test_a.sh"]);
     write(&worktree, "tests/test_a.sh", "echo ok\n");
@@ -334,7 +334,7 @@ fn role_paths_judge_only_the_agents_own_changes() {
     world.git_as(&tester, &worktree, &["commit", "-q", "-m", "tests"], &[]).ok();
     let submit = |who: &Who| world.json(who, &["task", "submit", "t1"]).ok().data()["review_commit"].clone();
     let commit = submit(&tester);
-    // Sent back, its first turn still counts as its own, and changes that came from integration count for no agent.
+    // After the task is sent back, the agent's first changes still count as its own; changes from integration count for no agent.
     world.liza(&reviewer, &["review", "claim", "t1"]).ok();
     let commit = commit.as_str().expect("a commit");
     let reject = ["review", "reject", "t1", "--commit", commit, "--reason", "too little", "--issue"];
@@ -357,7 +357,7 @@ fn handoff_does_not_hide_out_of_bounds_changes() {
     world.write("liza.yaml", "roles:\n  coder: {paths: [src/]}\n");
     let (coder, tester) = (world.register("coder", "coder-1"), world.register("test_engineer", "tester-1"));
     // A release is never refused.
-    handed_to_tests(&world, &coder, &[("src/a.sh", "echo a\n"), ("tests/test_a.sh", "true\n")]);
+    hand_off_to_test_engineer(&world, &coder, &[("src/a.sh", "echo a\n"), ("tests/test_a.sh", "true\n")]);
     let worktree = world.claim(&tester, "t1");
     world.checkpoint(&tester, "t1", &["src/a.sh", "tests/test_a.sh", "tests/test_b.sh"]);
     world.write_and_commit(&worktree, &[("tests/test_b.sh", "echo ok\n")]);

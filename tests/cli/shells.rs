@@ -1,4 +1,4 @@
-//! Completion in a real shell, and the manual pages.
+//! Completion in real shells, and the manual pages.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub fn shell(world: &World, who: &Who, dir: &Path, script: &str) -> Ran {
     Ran::of(command.finish().expect("bash runs"))
 }
 
-/// What bash would offer behind these words; the last one is being typed.
+/// What bash offers after these words; the last one is incomplete.
 fn offered(world: &World, dir: &Path, words: &[&str]) -> Vec<String> {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     let script = format!(
@@ -42,7 +42,7 @@ fn scene() -> World {
 }
 
 #[test]
-fn bash_completes_what_is_on_the_board() {
+fn bash_completes_ids_of_the_board() {
     let world = scene();
     let offered = |words: &[&str]| offered(&world, &world.root, words);
     assert_eq!(offered(&["task", "claim", ""]), ["alpha", "beta"]);
@@ -56,7 +56,7 @@ fn bash_completes_what_is_on_the_board() {
     assert_eq!(offered(&["task", "cl"]), ["claim"]);
     assert!(offered(&["doctor", "--image", ""]).contains(&world.revision().to_string()));
     assert!(offered(&["task", "claim", "--"]).contains(&"--json".to_owned()));
-    // A task added since is known at once, from inside a worktree as well.
+    // A new task is offered at once, also from inside a worktree.
     world.task("delta", &["d/"]);
     assert_eq!(self::offered(&world, &world.path(".worktrees/gamma"), &["task", "claim", "d"]), ["delta"]);
     let board = world.path(".liza").display().to_string();
@@ -73,13 +73,13 @@ fn completion_is_silent_without_a_valid_board() {
         assert!(offered(&world, dir, &["task", "claim", ""]).is_empty());
         assert_eq!(offered(&world, dir, &["sta"]), ["status"]);
     }
-    // A broken board, and an identity that is none.
+    // A damaged board, and an invalid identity.
     let world = scene();
     std::fs::write(world.path(".liza/state.yaml"), "nonsense\n").expect("written");
     let stranger = Who { id: Some("ghost-1".to_owned()), token: None };
     let ran = world.liza(&stranger, &["__complete", "--", "task", "claim", ""]).ok();
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
-    // Nothing was written anywhere, not even a lock.
+    // No file was written, not even a lock.
     assert!(!world.path(".git/index.lock").exists());
 }
 
@@ -101,7 +101,7 @@ fn completion_describes_each_candidate() {
     assert_eq!(ask(&["task", "show", "g"]).ok().stdout, "gamma\tWORKING\n");
     assert_eq!(ask(&["task", "list", "--agent", "c"]).ok().stdout, "coder-1\tcoder\n");
     assert!(ask(&["task", "cl"]).ok().stdout.starts_with("claim\t"));
-    // Files are the shell's own business.
+    // The shell itself completes file names.
     assert_eq!(ask(&["validate", ""]).exits(3).stdout, "");
     assert_eq!(ask(&["plan", ""]).exits(3).stdout, "");
 }
@@ -117,7 +117,7 @@ fn zsh_and_fish_use_the_same_completer() {
         for part in parts {
             assert!(script.contains(part), "{name}: {part}");
         }
-        // Brackets and quotes come in pairs, and a shell that is here agrees.
+        // Brackets and quotes are balanced, and an installed shell accepts the script.
         for (open, close) in [('(', ')'), ('{', '}'), ('[', ']')] {
             assert_eq!(script.matches(open).count(), script.matches(close).count(), "{name}: {open}");
         }
@@ -132,7 +132,7 @@ fn zsh_and_fish_use_the_same_completer() {
 }
 
 #[test]
-fn every_command_has_a_page() {
+fn every_command_has_a_man_page() {
     let world = World::bare_repo();
     let page = world.human(&["man"]).ok().stdout;
     assert!(page.contains(".TH liza 1") && page.contains("task"), "{page}");

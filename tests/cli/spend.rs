@@ -5,14 +5,14 @@ use serde_json::Value;
 use crate::support::{HUMAN, World};
 use crate::team::{EVERY_ROLE, add, agent_run, answer, events, named, play};
 
-/// Says that so many tokens were used, as one message of a provider.
+/// Prints a provider's message with this many tokens.
 const SPENDS: &str = r#"
 spends() {
   echo '{"type":"assistant","message":{"id":"m'$RANDOM$$'-'$1'-'$2'","role":"assistant","content":[{"type":"text","text":"hm"}],"usage":{"input_tokens":'$1',"output_tokens":0}}}'
 }
 "#;
 
-/// A board whose agents report what they use.
+/// A board whose agents report their usage.
 fn world(script: &str, spend: &str) -> World {
     let world = World::new();
     play(&world, &format!("{SPENDS}\n{script}"));
@@ -102,7 +102,7 @@ fn usage_of_killed_runner_counts_for_the_cap() {
     child.wait().expect("it ends");
     let spent = &world.show("t1")["spent"];
     assert_eq!((&spent["sessions"], &spent["input_tokens"]), (&1.into(), &900.into()), "{spent}");
-    // The next session has what is left and no more, and none of it is counted twice.
+    // The next session may use only the rest, and no tokens count twice.
     play(&world, &format!("{SPENDS}\nspends 150 a\nsleep 600"));
     let ran = agent_run(&world, &args[3..]);
     let limit = named(&events(&ran), "limit")[0]["text"].clone();
@@ -154,7 +154,7 @@ fn task_cap_warns_refuses_and_halts_only_its_task() {
     assert_eq!(world.json(&coder, &["next", "--role", "coder"]).ok().data(), Value::Null);
     let ran = agent_run(&world, &["--role", "coder", "--once"]).ok();
     assert!(named(&events(&ran), "started").is_empty(), "{}", ran.stdout);
-    // The watcher says it once.
+    // The watcher reports it once.
     let alerts = |world: &World| {
         let data = world.json(&HUMAN, &["watch", "--once"]).ok().data();
         let all = data["alerts"].as_array().unwrap().clone();
@@ -167,7 +167,7 @@ fn task_cap_warns_refuses_and_halts_only_its_task() {
         "{reported:?}"
     );
     assert!(alerts(&world).is_empty());
-    // With a raised cap the task is near its cap, and work resumes.
+    // With a raised cap the task is close to its cap, and work resumes.
     configure(&world, "spend: { task: { tokens: 130 } }\n");
     assert_eq!(alerts(&world)[0]["severity"], "warning");
     play(&world, EVERY_ROLE);
@@ -182,7 +182,7 @@ fn task_cap_warns_refuses_and_halts_only_its_task() {
 }
 
 #[test]
-fn a_run_counts_what_it_used_itself() {
+fn run_cap_counts_only_its_own_usage() {
     let script = format!("{EVERY_ROLE}\nspends 60 a");
     let world = world(&script, "spend: { run: { tokens: 100 } }\n");
     add(&world, "t1");
@@ -210,7 +210,7 @@ fn usd_cap_uses_costs_reported_by_provider() {
     let all = events(&ran);
     let reported = named(&all, "limit")[0]["text"].as_str().unwrap().to_owned();
     assert!(reported.contains("agent `coder-1` has used 2.50 of 2.00 USD (`spend.agent.usd`)"), "{reported}");
-    // Another has money left.
+    // Another task has money left.
     let ran = agent_run(&world, &["--role", "coder", "--id", "coder-1", "--once"]).ok();
     assert!(named(&events(&ran), "started").is_empty(), "{}", ran.stdout);
     let other = world.register("coder", "coder-2");

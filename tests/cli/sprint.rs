@@ -1,4 +1,4 @@
-//! Sprints: begun, halted at their deadline, closed with figures and a draft.
+//! Sprints: started, halted at their deadline, closed with figures and a draft of a retrospective.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -11,7 +11,7 @@ fn show(world: &World) -> Value {
 }
 
 #[test]
-fn a_sprint_is_begun_changed_and_closed() {
+fn sprint_is_started_changed_and_closed() {
     let world = World::new();
     let (coder, reviewer) = (world.register("coder", "c1"), world.register("code_reviewer", "r1"));
     for id in ["t1", "t2", "t3"] {
@@ -32,7 +32,7 @@ fn a_sprint_is_begun_changed_and_closed() {
     world.refused(&coder, &["sprint", "close"], 1, "refused.human_only");
     world.human(&["sprint", "scope", "--add", "t3", "--drop", "t2"]).ok();
     world.refused(&HUMAN, &["sprint", "scope", "--drop", "t2"], 1, "refused.unknown_task");
-    // t1 is sent back once and merged, t3 is blocked.
+    // t1 is rejected once and merged, t3 is blocked.
     let commit = world.submit_work(&coder, "t1", "t1.txt", "one\n");
     world.liza(&reviewer, &["review", "claim", "t1"]).ok();
     let issue = ["--reason", "it greets without a name", "--issue", "major:t1.txt:1:no greeting"];
@@ -65,7 +65,7 @@ fn a_sprint_is_begun_changed_and_closed() {
         assert!(text.contains(fact), "{fact} is not in\n{text}");
     }
     assert!(!text.contains("t2"), "{text}");
-    // The metrics of the sprint are kept, whatever happens to its tasks later.
+    // The metrics of the sprint are stored, whatever happens to its tasks later.
     world.human(&["task", "unblock", "t3", "--answer", "Latin"]).ok();
     let kept = world.json(&HUMAN, &["metrics", "--sprint", "sprint-2"]).ok().data();
     assert_eq!(kept["figures"]["tasks_blocked"], 1.0, "{kept}");
@@ -74,7 +74,7 @@ fn a_sprint_is_begun_changed_and_closed() {
     world.refused(&HUMAN, &["metrics", "--sprint", "sprint-9"], 1, "refused.unknown_record");
     let data = world.json(&HUMAN, &["sprint", "start", "autumn"]).ok().data();
     assert_eq!(data["scope"], serde_json::json!([]), "{data}");
-    // What was before is not its own, though it may be the same second.
+    // Earlier events do not count for the sprint, even in the same second.
     let fresh = show(&world)["metrics"].clone();
     for name in
         ["verdicts_total", "iterations_total", "work_seconds_count", "lead_seconds_count", "tokens_total"]
@@ -103,11 +103,11 @@ fn deadline_halts_the_team_once() {
     assert_eq!(show(&world)["timeline"]["halt"], "done");
     let coder = world.register("coder", "c1");
     assert_eq!(world.json(&coder, &["task", "claim", "t1"]).exit, 5);
-    // A person who goes on is not halted again.
+    // A person who resumes is not halted again.
     world.human(&["resume"]).ok();
     world.later(3800, &HUMAN, &["watch", "--once"]).ok();
     assert!(!world.path(".liza/CHECKPOINT").exists());
-    // Closing it halts no agent and clears no switch; its answer names the switch that is still set.
+    // Closing the sprint halts no agent and removes no switch; the answer names the switch that is still set.
     assert!(!world.human(&["sprint", "close"]).ok().stdout.contains("CHECKPOINT"));
     world.human(&["sprint", "start", "--deadline", "1h"]).ok();
     world.later(3700, &HUMAN, &["watch", "--once"]).ok();
@@ -152,7 +152,7 @@ fn a_run_halts_at_the_deadline_too() {
 }
 
 #[test]
-fn deadlines_are_times_or_spans() {
+fn deadline_accepts_time_or_duration() {
     let world = World::new();
     for text in ["tomorrow", "8", "h", "-1h", "8h30m", "2026-13-01T00:00:00Z", ""] {
         assert_eq!(world.json(&HUMAN, &["sprint", "start", &format!("--deadline={text}")]).exit, 2, "{text}");

@@ -1,4 +1,4 @@
-//! The files under `.liza` damaged in many ways: the damage is found, never trusted, and repaired from images and log.
+//! Files under `.liza` damaged in many ways: the damage is detected, never trusted, and repaired from images and log.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use liza::wire::log::{LogError, read_chain};
 use liza::wire::state::{Decoded, StateError};
 use serde_json::{Value, json};
 
-/// Small, seeded and the same everywhere: a failure is repeated by its seed.
+/// Small and seeded, so that a failure is reproducible by its seed.
 pub struct Chance(u64);
 
 impl Chance {
@@ -105,8 +105,8 @@ impl Session {
         self.propose(&Credentials::Human, json!({ "add_note": { "text": text } })).expect("a note");
     }
 
-    /// One more thing that may happen on a board; refusals are part of the story.
-    fn something(&mut self, chance: &mut Chance) {
+    /// One more random command; refusals are allowed.
+    fn random_command(&mut self, chance: &mut Chance) {
         let task = chance.pick(&["t0", "t1", "t2", "t3"]);
         let coder = Self::agent(chance.pick(&["coder-1", "coder-2"]));
         let human = Credentials::Human;
@@ -176,7 +176,7 @@ fn any_board_is_rebuilt_from_any_image() {
     for _ in 0..crate::support::sweep(1, 4) {
         let mut session = Session::new();
         while session.revision() < 130 {
-            session.something(&mut chance);
+            session.random_command(&mut chance);
             session.note("one more");
         }
         let last = session.revision();
@@ -201,7 +201,7 @@ fn any_board_is_rebuilt_from_any_image() {
             let rebuilt = session.store.rebuild(Some(image)).expect("a board");
             assert_eq!(rebuilt.text(), session.published[at], "revision {image}");
         }
-        // With only the oldest image left, every later board still comes out of the log.
+        // With only the oldest image, every later board is still rebuilt from the log.
         for image in last - IMAGES_KEPT + 1..last {
             std::fs::remove_file(session.path(&format!("images/{image}.yaml"))).expect("removed");
         }
@@ -219,13 +219,13 @@ fn sample() -> Session {
     let mut session = Session::new();
     let mut chance = Chance::seeded(3);
     while session.board().tasks.len() < 3 || session.revision() < 20 {
-        session.something(&mut chance);
+        session.random_command(&mut chance);
     }
     session
 }
 
 #[test]
-fn every_prefix_of_a_state_is_found_to_be_cut() {
+fn every_truncated_state_is_detected() {
     let session = sample();
     let whole = session.text();
     assert!(Decoded::new(whole.clone().into_bytes()).is_ok());
@@ -238,12 +238,12 @@ fn every_prefix_of_a_state_is_found_to_be_cut() {
 }
 
 #[test]
-fn every_flipped_byte_of_a_state_is_found() {
+fn every_flipped_byte_of_a_state_is_detected() {
     let session = sample();
     let whole = session.text().into_bytes();
     let mut chance = Chance::seeded(11);
     let mut tried = 0;
-    // Everywhere once, the last line (whose own checksum nothing guards) with every bit, then by chance.
+    // Every position once, the last line (its checksum covers everything but itself) with every bit, then random positions.
     let last_line = whole.len() - 75..whole.len();
     let systematic = (0..whole.len())
         .map(|at| (at, 1))
@@ -288,7 +288,7 @@ fn damaged_state_is_refused_without_changes() {
     session.note("and on it goes");
 }
 
-/// A command and a runner look at the board more than once; what they remember of it must not hide an edit.
+/// A command and a runner read the board more than once; their cached board must not hide an edit.
 #[test]
 fn edit_of_an_already_read_board_is_found() {
     for wait in [0, 60] {
@@ -297,7 +297,7 @@ fn edit_of_an_already_read_board_is_found() {
         let path = session.path("state.yaml");
         let modified = std::fs::metadata(&path).expect("a file").modified().expect("a time");
         assert!(session.store.read(&Needs::Nothing).expect("a board").warning.is_none());
-        // In place, of the same length, and with the time put back.
+        // In place, with the same length and the old time.
         let edited = session.text().replacen("a goal", "b goal", 1);
         let mut file = std::fs::OpenOptions::new().write(true).open(&path).expect("opened");
         std::io::Write::write_all(&mut file, edited.as_bytes()).expect("written");
@@ -312,7 +312,7 @@ fn edit_of_an_already_read_board_is_found() {
 }
 
 #[test]
-fn every_prefix_of_a_last_record_is_set_aside() {
+fn every_truncated_last_record_is_set_aside() {
     let mut session = sample();
     let (state, log) = (session.text(), session.log());
     session.note("the last one, with é and \u{1f600}");
@@ -320,7 +320,7 @@ fn every_prefix_of_a_last_record_is_set_aside() {
     assert!(longer.starts_with(&log));
     let note_length = longer.len() - log.len();
     for cut in 1..=note_length {
-        // As a kill between the append and the rename leaves it.
+        // As a kill between append and rename leaves it.
         std::fs::write(session.path("state.yaml"), &state).expect("written");
         std::fs::write(session.path("log.yaml"), &longer.as_bytes()[..log.len() + cut]).expect("written");
         std::fs::write(session.path("state.yaml.lock"), "").expect("written");
@@ -338,7 +338,7 @@ fn every_prefix_of_a_last_record_is_set_aside() {
         assert_eq!(kept, &longer.as_bytes()[log.len()..log.len() + cut], "it is kept as it was");
         std::fs::remove_file(&aside[0]).expect("removed");
         assert!(read_chain(&after, String::new()).is_ok());
-        // Images are of the revisions before, whatever came after them.
+        // The image is of an earlier revision, whatever came after it.
         let next = session.board().revision;
         let _ = std::fs::remove_file(session.path(&format!("images/{next}.yaml")));
     }
@@ -363,7 +363,7 @@ fn only_one_unpublished_record_is_set_aside() {
     std::fs::write(session.path("state.yaml"), &state).expect("written");
     std::fs::write(&lock, "").expect("written");
     refused(&mut session, "two records");
-    // One record, but the mark says it was published: put back and refused once.
+    // One record, but the mark says it was published: restored, and the command is refused once.
     std::fs::write(session.path("state.yaml"), &state).expect("written");
     std::fs::write(session.path("log.yaml"), &one).expect("written");
     let published_one = String::from_utf8(mark.clone()).expect("text").replacen(
@@ -374,7 +374,7 @@ fn only_one_unpublished_record_is_set_aside() {
     std::fs::write(&lock, &published_one).expect("written");
     refused(&mut session, "below the mark");
     assert!(session.text().contains("one"), "the board of the mark is restored");
-    // Foreign text, a record that does not follow, and a record of another revision.
+    // Foreign text, a record that breaks the chain, and a record of another revision.
     for (what, tail) in [
         ("foreign", "- {\"x\":1}\n".to_owned()),
         ("another chain", log.lines().next().expect("a line").to_owned() + "\n"),
@@ -396,11 +396,11 @@ fn every_change_of_the_log_breaks_its_chain() {
     let mut session = sample();
     let mut chance = Chance::seeded(17);
     while session.revision() < 40 {
-        session.something(&mut chance);
+        session.random_command(&mut chance);
     }
     let whole = session.log();
     let head = session.board().journal.hash.clone();
-    // As `verify` looks at it: the chain, and that its last line is the one the board was made by.
+    // As `verify` checks it: the chain, and that its last line made the board.
     let sound = |bytes: &[u8]| -> bool {
         let Ok(text) = std::str::from_utf8(bytes) else { return false };
         let last = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
@@ -451,7 +451,7 @@ fn every_change_of_the_log_breaks_its_chain() {
 fn edit_in_place_does_not_spoil_linked_image() {
     let mut session = sample();
     session.note("before");
-    // A commit that died after it linked the image: state and image are one file.
+    // A commit killed after it linked the image: state and image are one file.
     let revision = session.board().revision;
     let image = session.path(&format!("images/{revision}.yaml"));
     std::fs::hard_link(session.path("state.yaml"), &image).expect("linked");

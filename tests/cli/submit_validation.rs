@@ -1,4 +1,4 @@
-//! The validation command that liza runs itself at submit: bounded, without secrets, and believed only when it passes.
+//! The validation command that liza runs at submit: limited in time and output, without secrets, and only a pass counts.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ fn ready(validate: &str, expect: &str) -> (World, Who, PathBuf) {
     (world, coder, worktree)
 }
 
-/// Red: exit 7, nothing changed, and the output is in the file the answer names.
+/// Failed: exit 7, nothing changed, and the named file holds the output.
 #[track_caller]
 fn red(world: &World, coder: &Who) -> (Value, String) {
     let error = world.refused(coder, &["task", "submit", "t1"], 7, "gate.validation");
@@ -52,7 +52,7 @@ fn red_validation_changes_nothing_and_keeps_log() {
 }
 
 #[test]
-fn exit_code_and_output_must_both_be_right() {
+fn validation_needs_exit_code_and_output() {
     for (command, expect, why) in [
         ("echo passed; exit 3", "passed", "exited with 3"),
         ("echo failed", "passed", "does not contain"),
@@ -64,7 +64,7 @@ fn exit_code_and_output_must_both_be_right() {
         let (error, _) = red(&world, &coder);
         assert!(error["message"].as_str().unwrap().contains(why), "{command}: {error}");
     }
-    // Blanks around the expected text do not count; the text itself may stand anywhere, also on standard error.
+    // Blanks around the expected text are ignored; the text may be anywhere in the output, also on standard error.
     let (world, coder, _) = ready("echo 'xx 3 passed xx' >&2", "  3 passed\n");
     world.liza(&coder, &["task", "submit", "t1"]).ok();
 }
@@ -106,7 +106,7 @@ fn validation_that_changes_worktree_is_refused() {
 }
 
 #[test]
-fn files_made_by_the_validation_are_no_work() {
+fn validation_files_do_not_count_as_work() {
     let (world, coder, worktree) =
         ready("mkdir -p cache/x; echo x > cache/x/y; echo x > junk; echo ok", "ok");
     let reviewer = world.register("code_reviewer", "code-reviewer-1");
@@ -116,7 +116,7 @@ fn files_made_by_the_validation_are_no_work() {
         "{}",
         ran.stderr
     );
-    // They stay, and the next iteration is not refused for them.
+    // The files stay, and the next iteration is not refused because of them.
     world.liza(&reviewer, &["review", "claim", "t1"]).ok();
     let reject = ["review", "reject", "t1", "--reason", "not yet", "--issue", "major:a.sh:1:say b"];
     world.liza(&reviewer, &reject).ok();
@@ -124,7 +124,7 @@ fn files_made_by_the_validation_are_no_work() {
     world.checkpoint_with(&coder, "t1", &["a.sh", "tests/test_a.sh"], "echo x >> junk; echo ok", "ok");
     write(&worktree, "a.sh", "echo b\n");
     world.git_in(&worktree, &["commit", "-qam", "say b"]);
-    // A file that the agent left is work that is not committed.
+    // A file that the agent left counts as uncommitted work.
     write(&worktree, "forgotten", "");
     let error = world.refused(&coder, &["task", "submit", "t1"], 1, "refused.worktree_dirty");
     assert_eq!(paths(&error), ["forgotten (untracked)"]);
@@ -174,7 +174,7 @@ fn validation_gets_no_standard_input() {
 
 #[test]
 fn claim_is_checked_again_after_validation() {
-    // While the command runs, a person takes the task away: the submission comes too late.
+    // While the command runs, a person releases the task: the submission is too late.
     let (world, coder, _) =
         ready("touch ../../started; while test ! -e ../../taken; do sleep 0.02; done; echo ok", "ok");
     let mut command = world.liza_command(&coder, &world.root, &["--json", "task", "submit", "t1"]);
@@ -188,7 +188,7 @@ fn claim_is_checked_again_after_validation() {
     assert!(matches!(ran.exit, 1 | 3), "{} {}", ran.exit, ran.stdout);
     assert_eq!(world.status_of("t1"), "IDLE");
     assert!(world.show("t1")["review_commit"].is_null());
-    // A switch set meanwhile stops it as well.
+    // A switch set meanwhile stops the submission as well.
     let (world, coder, _) = ready("touch ../../.liza/PAUSE; echo ok", "ok");
     let ran = world.json(&coder, &["task", "submit", "t1"]).exits(5);
     assert_eq!(ran.code(), "switch.set");
@@ -200,7 +200,7 @@ fn submitted_commits_survive_a_garbage_collection() {
     let (world, coder, worktree) = ready("echo ok", "ok");
     let data = world.json(&coder, &["task", "submit", "t1"]).ok().data();
     let commit = data["review_commit"].as_str().unwrap().to_owned();
-    // The branch is rewritten and the reflog thrown away.
+    // The branch is rewritten and the reflog deleted.
     world.git_in(&worktree, &["reset", "-q", "--hard", "HEAD~1"]);
     world.git(&["reflog", "expire", "--expire=now", "--all"]);
     world.git(&["gc", "-q", "--prune=now"]);

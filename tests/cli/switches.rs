@@ -1,4 +1,4 @@
-//! Kill switches: any file of that name counts, the commands they stop exit with 5, all others work.
+//! Switches: any file of that name counts; the commands they stop exit with 5, all others work.
 
 use std::path::Path;
 
@@ -61,7 +61,7 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    /// What design §6 lists as stopped.
+    /// The commands that a switch stops.
     fn stopped(&self) -> Vec<(&Who, Vec<&str>)> {
         let commit = self.under_review.as_str();
         vec![
@@ -128,7 +128,7 @@ fn each_listed_command_stops_under_each_switch() {
         unset(&path);
     }
     assert_eq!(world.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads"]), refs);
-    // As files, directories and dangling links alike.
+    // Files, directories and dangling links count alike.
     for kind in 0..3 {
         let path = world.path(".liza/ABORT");
         set(&path, kind);
@@ -210,10 +210,10 @@ fn single_task_or_agent_can_be_paused() {
     assert!(world.path(".liza/PAUSE-idle").is_file());
     assert!(world.json(&HUMAN, &["status"]).ok().data()["switch"].is_null());
     world.refused(free, &["task", "claim", "idle"], 5, "switch.set");
-    // Others go on, and `next` passes it by.
+    // Other tasks go on, and `next` skips this one.
     assert!(world.json(free, &["next", "--role", "coder"]).ok().data().is_null());
     world.liza(reviewer, &["merge", "app"]).ok();
-    // Touching the file is the same.
+    // Touching the file has the same effect.
     std::fs::write(world.path(".liza/PAUSE-coder-1"), "").unwrap();
     world.refused(coder, &["task", "submit", "work"], 5, "switch.set");
     world.liza(coder, &["note", "still here"]).ok();
@@ -246,7 +246,7 @@ fn only_a_person_resumes() {
     assert_eq!(data["cleared"].as_array().unwrap().len(), 2);
     let data = world.json(&HUMAN, &["resume"]).ok().data();
     assert_eq!(data["cleared"], json!([]));
-    // A directory with something in it is moved aside, not deleted.
+    // A directory with content is moved aside, not deleted.
     std::fs::create_dir(world.path(".liza/PAUSE")).unwrap();
     std::fs::write(world.path(".liza/PAUSE/precious"), "x").unwrap();
     world.human(&["resume"]).ok();
@@ -303,7 +303,7 @@ fn abort_outranks_checkpoint_outranks_pause() {
         let error = world.refused(&coder, &["task", "claim", "t1"], 5, "switch.set");
         assert!(error["message"].as_str().unwrap().contains(name), "{error}");
     }
-    // Names that only look alike are no switches.
+    // Files with similar names are no switches.
     world.human(&["resume"]).ok();
     for name in ["PAUSED", "pause", "PAUSE.txt", "ABORTED"] {
         std::fs::write(world.path(".liza").join(name), "").unwrap();
@@ -327,7 +327,7 @@ fn resume_extends_leases_by_the_pause() {
     assert!(data["extended_by"].as_u64().unwrap() >= 3600, "{data}");
     assert_eq!(data["tasks"], json!(["t1"]));
     assert_ne!(world.show("t1")["lease"]["expires"]["at"], expires);
-    // 1800 s of lease and 3600 s of pause.
+    // 1800 s of lease plus 3600 s of pause.
     let ran = world.later(3600, &two, &["task", "claim", "t1"]);
     assert_eq!((ran.exit, ran.code().as_str()), (3, "stale.held"), "{}", ran.stdout);
     world.later(5500, &two, &["task", "claim", "t1"]).ok();
@@ -389,7 +389,7 @@ fn checkpoint_switch_lists_what_waits_for_person() {
     ] {
         assert!(report.contains(part), "{part} in {report}");
     }
-    // Integration has gained two commits since `open` was claimed.
+    // Integration has two more commits since `open` was claimed.
     let row = report.lines().find(|line| line.starts_with("| open |")).unwrap();
     assert!(row.contains("| 2 |"), "{row}");
     assert!(world.path(".liza/CHECKPOINT").is_file());

@@ -1,4 +1,4 @@
-//! `liza task edit` through the program. What an edit does to a board is tested in crates/core/src/board/tests/editing.rs.
+//! `liza task edit` as a command. The effects on a board are tested in crates/core/src/board/tests/editing.rs.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `task release`, `handoff`, `block`, `abandon` and `rescope` as commands. What they do to a task is tested in
+//! `task release`, `handoff`, `block`, `abandon` and `rescope` as commands. Their effects on a task are tested in
 //! src/flow/tests/task_ends.rs.
 
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Plans as a whole, and `next`: who gets which work.
+//! Plans as a whole, and which work `next` offers to whom.
 
 use std::path::Path;
 
@@ -119,7 +119,7 @@ fn plan_check_changes_nothing() {
         assert!(advice.contains(part), "{part} in {advice}");
     }
     assert!(world.bytes() == before);
-    // A plan that stands on the board's tasks is checked against them.
+    // A plan that depends on tasks of the board is checked against them.
     planned(&world, PLAN, &[]).ok();
     let next = "- {id: d, title: t, spec_ref: specs/vision.md, done_when: [d], scope: {in: [d/]}, depends_on: [c]}\n";
     planned(&world, next, &["--check"]).ok();
@@ -142,7 +142,7 @@ fn next_offers_coder_own_then_most_urgent() {
     world.task("low", &["low.sh", "tests/test_low.sh"]);
     world.task_with("high", &["high/"], &["--priority", "9"]);
     world.task_with("waits", &["w/"], &["--priority", "99", "--depends", "low"]);
-    // Its own rejected work comes before anything more urgent.
+    // The coder's own rejected task comes before more urgent ones.
     let commit = world.submit_work(&one, "low", "low.sh", "echo low\n");
     world.liza(&reviewer, &["review", "claim", "low"]).ok();
     world
@@ -166,7 +166,7 @@ fn next_offers_coder_own_then_most_urgent() {
     let data = world.json(&two, &["next", "--role", "coder"]).ok().data();
     assert_eq!(data["task"], "high");
     assert!(Path::new(data["worktree"].as_str().unwrap()).is_dir());
-    // Nothing left: null, exit 0, nothing changed.
+    // No work left: null, exit 0, nothing changed.
     let third = world.register("coder", "coder-3");
     let before = world.bytes();
     let ran = world.json(&third, &["next", "--role", "coder"]).ok();
@@ -215,7 +215,7 @@ fn next_gives_the_planner_its_trigger() {
     assert_eq!((&wake()["trigger"], &wake()["about"]), (&json!("blocked"), &json!(["t1"])));
     world.human(&["note", "use argparse"]).ok();
     assert_eq!(wake()["trigger"], "answered_note");
-    // An agent's note is no answer; marked ones are gone.
+    // An agent's note is no answer; processed notes are no longer listed.
     world.liza(&planner, &["inbox", "--done", "note-1"]).ok();
     world.liza(&planner, &["note", "thinking aloud"]).ok();
     assert_eq!(wake()["trigger"], "blocked");
@@ -280,7 +280,7 @@ fn reports_of_agents_reach_the_inbox() {
     world.sound();
 }
 
-/// Returns once the process watches the directory, or can no longer be seen to.
+/// Returns once the process watches the directory, or cannot be observed any more.
 fn until_it_watches(pid: u32) {
     let fds = format!("/proc/{pid}/fd");
     for _ in 0..100_000 {

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{HUMAN, World};
 
 #[test]
-fn every_flag_of_add_is_kept_as_it_was_given() {
+fn task_add_keeps_every_flag_value() {
     let world = World::new();
     world.task("t0", &["old/"]);
     world
@@ -72,13 +72,13 @@ fn every_flag_of_add_is_kept_as_it_was_given() {
     ] {
         assert_eq!(task[key], wanted, "{key}");
     }
-    // Without --owns, the scope is what it owns.
+    // Without --owns, the task owns its scope.
     assert_eq!(world.show("t0")["owns"], json!(["old/"]));
     world.sound();
 }
 
 #[test]
-fn texts_come_from_a_file_or_standard_input() {
+fn task_text_comes_from_file_or_stdin() {
     let world = World::new();
     let long = "line one\n\n  - \"quoted\": #not a comment\n\ttab\n";
     world.write("long.txt", long);
@@ -97,7 +97,7 @@ fn texts_come_from_a_file_or_standard_input() {
 }
 
 #[test]
-fn a_whole_task_comes_as_yaml_or_json() {
+fn task_can_be_read_from_yaml_or_json() {
     let world = World::new();
     let yaml = "id: y1\ntitle: From YAML\nspec_ref: specs/vision.md\ndone_when:\n  - works\nscope:\n  in: [src/]\n  out: [src/x.sh]\npriority: 3\n";
     world.json_stdin(&HUMAN, &["task", "add", "--from", "-", "--finalize"], yaml).ok();
@@ -128,11 +128,11 @@ fn a_whole_task_comes_as_yaml_or_json() {
 }
 
 #[test]
-fn odd_but_honest_values_stay_literal() {
+fn special_characters_in_values_stay_literal() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");
-    // A leading dash, blanks, quotes and other letters in paths and titles, all the way to a merge.
+    // A leading dash, blanks, quotes and non-ASCII letters in paths and titles, up to the merge.
     world
         .human(&[
             "task",
@@ -202,7 +202,7 @@ fn odd_but_honest_values_stay_literal() {
 }
 
 #[test]
-fn list_filters() {
+fn task_list_applies_its_filters() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a/"]);
@@ -225,7 +225,7 @@ fn list_filters() {
     assert!(error["message"].as_str().unwrap().contains("READY_FOR_REVIEW"));
 }
 
-/// Every verb that takes an id refuses one that cannot be an id.
+/// Every verb with an id argument refuses an invalid id.
 #[test]
 fn hostile_id_is_a_usage_error_of_every_verb() {
     let world = World::new();
@@ -256,7 +256,7 @@ fn hostile_path_is_refused_with_its_flag() {
 }
 
 #[test]
-fn finalize_refuses_what_is_incomplete() {
+fn finalize_refuses_incomplete_task() {
     let world = World::new();
     world.human(&["task", "add", "--id", "Greet", "--title", "t"]).ok();
     let error = world.refused(&HUMAN, &["task", "finalize", "Greet"], 1, "refused.incomplete");

@@ -1,4 +1,4 @@
-//! What people see on a terminal: its width is kept, words are whole, colours mean something, times are local.
+//! Output on a terminal: lines fit its width, words stay whole, colours have meanings, times are local.
 
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
@@ -10,7 +10,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World};
 
-/// Runs a command of the human on a terminal of this many columns, and gives what appeared there.
+/// Runs a person's command on a terminal of this many columns, and returns what appeared there.
 fn on_terminal(world: &World, columns: u16, args: &[&str], env: &[(&str, &str)]) -> String {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&ours).and_then(|()| unlockpt(&ours)).expect("a terminal");
@@ -22,13 +22,13 @@ fn on_terminal(world: &World, columns: u16, args: &[&str], env: &[(&str, &str)])
     let mut command = world.liza_command(&HUMAN, &world.root, args);
     command.env("LC_ALL", "C.UTF-8").envs(env.iter().copied()).stdout(stream()).stderr(stream());
     let mut running = command.start().expect("liza starts");
-    // The command keeps handles of its own until here.
+    // The command keeps its own handles until here.
     drop(command);
     drop(theirs);
     let mut ours = std::fs::File::from(ours);
     let mut seen = Vec::new();
     let mut some = [0; 4096];
-    // A terminal that has lost its last user says so by an error.
+    // A terminal without users answers with an error.
     while let Ok(count @ 1..) = ours.read(&mut some) {
         seen.extend(&some[..count]);
     }
@@ -147,7 +147,7 @@ fn colours_follow_meaning_and_can_be_turned_off() {
         error.contains("\u{1b}[31merror:\u{1b}[0m") && error.contains("\u{1b}[36mhint:\u{1b}[0m"),
         "{error:?}"
     );
-    // What a title says cannot colour anything.
+    // Text of a title is not coloured.
     world.task("evil", &["evil.txt"]);
     world.human(&["task", "edit", "evil", "--title", "\u{1b}[32mMERGED"]).ok();
     let seen = on_terminal(&world, 200, &["task", "show", "evil"], &[]);

@@ -22,7 +22,7 @@ struct Scene {
     reviewer: Who,
 }
 
-/// Hostile text in every field that takes text.
+/// Hostile text in every text field.
 fn scene() -> Scene {
     let world = World::bare_repo();
     world.human(&["init", EVIL]).ok();
@@ -119,7 +119,7 @@ fn every_command_escapes_hostile_text() {
         (&coder, vec!["task", "claim", "t2"]),
         (&reviewer, vec!["merge", "t2"]),
         (&coder, vec!["task", "submit", "t1"]),
-        // Typed arguments come back in errors.
+        // Errors repeat typed arguments.
         (&HUMAN, vec!["task", "show", EVIL]),
         (&HUMAN, vec!["task", "add", "--id", "n", "--title", "t", "--in", EVIL]),
         (&HUMAN, vec!["task", "add", "--id", "n", "--title", "t", "--spec", EVIL]),
@@ -149,7 +149,7 @@ fn every_command_escapes_hostile_text() {
         clean(&format!("{label} --json stderr"), &json.stderr);
         serde_json::from_str::<Value>(&json.stdout).unwrap_or_else(|error| panic!("{label}: {error}"));
     }
-    // Variables of the environment are foreign text, too.
+    // Environment variables are foreign text, too.
     for env in
         [("LIZA_AGENT_ID", EVIL), ("LIZA_CLAIM", EVIL), ("LIZA_AGENT_TOKEN_FILE", EVIL), ("LIZA_DIR", EVIL)]
     {
@@ -173,13 +173,13 @@ fn hostile_text_is_stored_unchanged() {
 }
 
 #[test]
-fn the_report_and_the_merge_message_are_safe() {
+fn report_and_merge_message_are_escaped() {
     let Scene { world, coder, reviewer } = scene();
     let data = world.json(&HUMAN, &["checkpoint", "--reason", EVIL]).ok().data();
     let report = std::fs::read_to_string(data["report"].as_str().unwrap()).unwrap();
     clean("report", &report);
     assert!(!report.contains("<b>"), "markup of the text must not act: {report}");
-    // A table row has as many cells as its head.
+    // A table row has as many cells as its header.
     let cells = |line: &str| line.replace("\\|", "").matches('|').count();
     let rows: Vec<&str> = report.lines().filter(|line| line.starts_with('|')).collect();
     assert!(rows.len() >= 5 && rows.iter().all(|row| cells(row) == cells(rows[0])), "{rows:?}");

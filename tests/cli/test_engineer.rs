@@ -1,4 +1,4 @@
-//! The test engineer: a second implementer inside of a task, and reporter of bugs by failing tests.
+//! The test engineer: a second implementer of a task, who also reports bugs by failing tests.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ fn refused(world: &World, who: &Who, dir: &Path, args: &[&str], exit: i32, code:
 }
 
 #[test]
-fn a_handoff_to_a_test_engineer_and_back() {
+fn task_goes_to_test_engineer_and_back() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let tester = world.register("test_engineer", "tester-1");
@@ -86,9 +86,9 @@ fn a_handoff_to_a_test_engineer_and_back() {
     world.sound();
 }
 
-/// A team with both: the coder hands on, the test engineer adds its test and submits.
+/// A team with both roles: the coder hands off, the test engineer adds its test and submits.
 #[test]
-fn a_team_passes_the_task_on() {
+fn run_hands_task_to_test_engineer() {
     let world = scripted("");
     play(
         &world,
@@ -127,12 +127,12 @@ fi
 }
 
 #[test]
-fn a_failing_test_becomes_a_task_that_is_repaired() {
+fn failing_test_becomes_a_task_and_is_fixed() {
     let (world, tester) = with_bug();
     world.task("more", &["tests/more/"]);
     let data = world.json(&world.register("coder", "coder-2"), &["task", "claim", "more"]).ok().data();
     let worktree = Path::new(data["worktree"].as_str().unwrap()).to_owned();
-    // Neither committed nor known to git, and beside it something that must not come along.
+    // Untracked files, and beside them one that must not be taken.
     write(
         &worktree,
         "tests/test_empty.sh",
@@ -175,7 +175,7 @@ fn a_failing_test_becomes_a_task_that_is_repaired() {
     world.sound();
     world.human(&["doctor"]).ok();
 
-    // The planner is woken, finalizes, and a coder goes by what the task says.
+    // The planner is woken and finalizes the task, and a coder follows its text.
     let planner = world.register("planner", "planner-1");
     let wake = world.json(&planner, &["next", "--role", "planner"]).ok().data();
     assert_eq!(wake["trigger"], "immediate_discovery", "{wake}");
@@ -192,7 +192,7 @@ fn a_failing_test_becomes_a_task_that_is_repaired() {
     let reviewer = world.register("code_reviewer", "reviewer-1");
     world.approve(&reviewer, "bug-1", &commit);
     world.liza(&reviewer, &["merge", "bug-1"]).ok();
-    // It is no bug any more, and the next one has a number of its own.
+    // The bug is fixed, and the next report gets its own number.
     write(&world.root, "tests/test_empty.sh", "sh greet.sh ''\n");
     let ran = world.json(&HUMAN, &BUG);
     assert_eq!((ran.exit, ran.code().as_str()), (1, "refused.no_bug"));
@@ -218,7 +218,7 @@ fn only_a_test_that_runs_and_fails_counts() {
         let error = refused(&world, &tester, &root, &bug(more), 7, "gate.not_run");
         assert!(error["message"].as_str().unwrap().contains("could not run"), "{text}: {error}");
     }
-    // What is only in the caller's checkout is not there.
+    // Files that exist only in the caller's checkout are missing there.
     write(&root, "greet.sh", "echo fixed here only\n");
     write(&root, "tests/test_empty.sh", "sh greet.sh ''\n");
     world.liza_in(&tester, &root, &BUG).ok();
@@ -245,7 +245,7 @@ fn bug_needs_a_test_engineer_and_a_test_file() {
     refused(&world, &tester, &root, &with("tests/test_link.sh"), 2, "usage.argument");
     std::os::unix::fs::symlink("/etc", root.join("tests/out")).unwrap();
     refused(&world, &tester, &root, &with("tests/out/passwd"), 2, "usage.argument");
-    // From outside of the repository there is nothing to take.
+    // A file outside of the repository is refused.
     let board = world.path(".liza");
     let mut args = vec!["--board", board.to_str().unwrap()];
     args.extend(BUG);
@@ -258,9 +258,9 @@ fn bug_needs_a_test_engineer_and_a_test_file() {
     assert!(!root.join("RAN").exists(), "it ran in the caller's checkout");
 }
 
-/// Killed between name and task: the name stays unused, and the next report takes the next name.
+/// Killed between reserving the name and adding the task: the name stays unused, and the next report takes the next name.
 #[test]
-fn a_reporter_killed_half_way_leaves_a_sound_board() {
+fn killed_bug_report_leaves_a_valid_board() {
     let (world, tester) = with_bug();
     write(&world.root, "tests/test_empty.sh", "exit 1\n");
     let ran = world.json_env(&tester, &BUG, &[("LIZA_CRASH_AT", "bug.pinned")]);

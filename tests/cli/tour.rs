@@ -15,13 +15,13 @@ fn work_goes_from_task_to_integration() {
     assert_eq!(world.git(&["show", "integration:greet.sh"]), "echo hello");
     let message = world.git(&["log", "-1", "--format=%B", "integration"]);
     assert!(message.contains("Liza-Task: t1") && message.contains("Reviewed-by: reviewer-1"), "{message}");
-    // The user's own checkout is as it was.
+    // The user's own checkout is unchanged.
     assert_eq!(world.git(&["status", "--porcelain"]), before);
     assert!(!world.path("greet.sh").exists());
     world.sound();
 }
 
-/// The blocks of a page in this language, as they stand there.
+/// The code blocks of a page in this language.
 fn blocks_of(page: &str, language: &str) -> Vec<String> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(page);
     let text = std::fs::read_to_string(path).expect("a page");
@@ -38,7 +38,7 @@ fn examples_of_docs_pages_run_as_printed() {
     let ran = run_lines(&world, tour).ok();
     assert!(ran.stdout.contains("Merge greet: Greet by name"), "{}", ran.stdout);
     assert_eq!(world.status_of("greet"), "MERGED");
-    // The gates of that page are for the program of the tour.
+    // The gates on that page are for the tour's program.
     let before = world.read("liza.yaml");
     assert!(before.contains("gates: []\n"), "{before}");
     world.write("liza.yaml", &before.replace("gates: []\n", &blocks_of("gates.md", "yaml").concat()));
@@ -46,6 +46,19 @@ fn examples_of_docs_pages_run_as_printed() {
     assert_eq!(ran.stdout.matches("sh tests/test_greet.sh").count(), 1, "{}", ran.stdout);
     assert!(ran.stdout.contains("pass"), "{}", ran.stdout);
     world.sound();
+}
+
+#[test]
+fn settings_on_docs_pages_are_accepted() {
+    let world = World::new();
+    for page in ["agents.md", "cost.md", "experiments.md", "gates.md", "review-myself.md"] {
+        for block in blocks_of(page, "yaml") {
+            let version = if block.contains("version:") { "" } else { "version: 1\n" };
+            world.write("liza.yaml", &format!("{version}{block}"));
+            let ran = world.human(&["gate", "list"]);
+            assert_eq!(ran.exit, 0, "{page}: {block}{}", ran.stderr);
+        }
+    }
 }
 
 fn run_lines(world: &World, lines: &str) -> Ran {
@@ -71,7 +84,7 @@ fn commands_that_readme_and_docs_name_exist() {
     let pages = pages.filter(|path| path.extension().is_some_and(|kind| kind == "md"));
     let texts =
         pages.chain([root.join("README.md")]).map(|path| std::fs::read_to_string(path).expect("a page"));
-    // Each page by itself: an odd fence must not turn the next one inside out.
+    // Each page separately: an unclosed fence must not affect the next page.
     let prose: String =
         texts.flat_map(|text| text.split("```").step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect();
     let spans = prose.split('`').skip(1).step_by(2).filter_map(|span| span.strip_prefix("liza "));

@@ -1,4 +1,4 @@
-//! Variants of the attacks in specs/trust.md that have no file of their own.
+//! Variants of the attacks in specs/trust.md that have no other test file.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn team() -> Team {
     Team { world, coder, reviewer }
 }
 
-/// A program that leaves a file of its name where it runs.
+/// A program that creates a file of its name where it runs.
 fn trap(dir: &Path, name: &str) -> String {
     let path = dir.join(name);
     std::fs::write(&path, format!("#!/bin/sh\ntouch '{}/ran-{name}'\ncat 2>/dev/null\n", dir.display()))
@@ -35,9 +35,9 @@ fn ran(dir: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Every setting that makes git run a program, set where agents can set it, and the variables of the caller.
+/// Every setting that makes git run a program, set where agents can write, and variables of the caller.
 #[test]
-fn no_setting_runs_a_program_of_an_agents() {
+fn no_git_setting_runs_an_agents_program() {
     let Team { world, coder, reviewer } = team();
     world.task("t1", &["a.sh", "tests/"]);
     world.task("t2", &["b.sh"]);
@@ -164,7 +164,7 @@ fn no_setting_runs_a_program_of_an_agents() {
     let checkpoint =
         crate::support::checkpoint_args("t1", &["a.sh", "tests/a.sh"], "true && echo fine", "fine");
     run(&coder, &checkpoint).ok();
-    // The agent's own git does what it is told; what that runs is the agent's affair.
+    // The agent's own git runs what the agent configured; that is the agent's affair.
     std::fs::write(worktree.join("a.sh"), "echo a\n").unwrap();
     std::fs::create_dir_all(worktree.join("tests")).unwrap();
     std::fs::write(worktree.join("tests/a.sh"), "true\n").unwrap();
@@ -285,7 +285,7 @@ fn every_change_of_a_gates_definition_stops_approvals() {
     }
     config(&right, "");
     world.liza(&reviewer, &approve).ok();
-    // Under another name it is one that is missing, and one more.
+    // A renamed gate is one missing gate and one new gate.
     config(&changed("name: words", "name: word"), "");
     assert_eq!(world.json(&reviewer, &["merge", "t1"]).exit, 7);
     config(&changed("'true'", "'exit 0'"), "");
@@ -297,7 +297,7 @@ fn every_change_of_a_gates_definition_stops_approvals() {
     world.liza(&reviewer, &["merge", "t1"]).ok();
 }
 
-/// A gate that was accepted and never asked is required all the same.
+/// An accepted gate is required even if it never ran.
 #[test]
 fn gate_cannot_vanish_before_its_first_run() {
     for gone in [

@@ -40,7 +40,7 @@ fn uninstall_removes_liza_and_keeps_users_files() {
     let planned = world.json(&HUMAN, &["uninstall", "--dry-run"]).ok().data();
     assert!(planned["worktrees"].to_string().contains(".worktrees/t2"), "{planned}");
     assert!(place.exists() && world.path(".liza/state.yaml").exists());
-    // Without a question only with `--yes`; and never by an agent.
+    // Without a question only with `--yes`; an agent is refused.
     let error = world.refused(&HUMAN, &["uninstall"], 2, "usage.confirm");
     assert!(error["hint"].as_str().unwrap().contains("--yes"), "{error}");
     world.refused(&one, &["uninstall", "--yes"], 1, "refused.human_only");
@@ -51,24 +51,24 @@ fn uninstall_removes_liza_and_keeps_users_files() {
     let mode = std::os::unix::fs::MetadataExt::mode(&world.path(".git/info/exclude").metadata().unwrap());
     assert_eq!(mode & 0o777, 0o664, "the file is the user's");
     assert!(world.path("liza.yaml").exists() && world.path("specs/vision.md").exists());
-    // Branches and refs are what they were, and what was uncommitted is under one more.
+    // Branches and refs are unchanged, and uncommitted work is under a new ref.
     assert_eq!(world.git(&["for-each-ref", "refs/heads"]), heads);
     let saved = data["saved"][0].as_str().unwrap();
     assert!(saved.starts_with("refs/liza/wip/t2/"), "{data}");
     assert_eq!(world.git(&["show", &format!("{saved}:b/z.txt")]), "written after it was let go");
     assert_eq!(world.git(&["worktree", "list"]).lines().count(), 1);
-    // One place with all that was there, without secrets, and git does not even see it.
+    // One directory holds the former board, without secrets, and git ignores it.
     let kept = kept(&data);
     assert!(kept.join("state.yaml").exists() && kept.join("log.yaml").exists(), "{data}");
     assert_eq!(std::fs::read_dir(kept.join("tokens")).unwrap().count(), 0);
     assert!(kept.join("trash").read_dir().unwrap().count() >= 2, "the worktrees' files");
     assert!(!world.git(&["status", "--porcelain"]).contains("uninstalled"));
     world.git(&["fsck", "--no-dangling"]);
-    // Once more: nothing is left to do.
+    // Again: nothing is left to do.
     let again = world.json(&HUMAN, &["uninstall", "--yes"]).ok().data();
     assert_eq!(again["kept"], Value::Null);
     assert_eq!(world.json(&HUMAN, &["status"]).exits(2).code(), "usage.no_board");
-    // Under its old name it is a board again.
+    // Renamed back, it is a board again.
     std::fs::rename(&kept, world.path(".liza")).unwrap();
     world.human(&["status"]).ok();
 }
@@ -102,7 +102,7 @@ fn worktrees_of_the_user_stay_where_they_are() {
     let data = world.json(&HUMAN, &["uninstall", "--yes"]).ok().data();
     assert_eq!(data["left"], json!([own]));
     assert!(own.join("precious.txt").exists());
-    // Their place stays out of git's sight.
+    // Git still ignores their directory.
     assert!(excludes(&world).contains("/.worktrees/") && !excludes(&world).contains("/.liza/"));
     assert_eq!(world.git_in(&own, &["status", "--porcelain"]), "?? precious.txt");
 }
@@ -128,7 +128,7 @@ fn killed_uninstall_is_completed_by_the_next() {
         world.dies_at(point, &HUMAN, &["uninstall", "--yes"]);
         if point != "uninstall.renamed" {
             world.human(&["validate"]).ok();
-            // No agent starts anything meanwhile.
+            // Agents cannot start work meanwhile.
             assert_eq!(world.json(&one, &["task", "claim", "t1"]).exits(5).code(), "switch.set");
         }
         world.human(&["uninstall", "--yes"]).ok();
@@ -167,7 +167,7 @@ fn new_board_keeps_attempts_of_former_board() {
     assert!(world.tasks().is_empty());
     assert_eq!(world.git(&["rev-parse", "refs/liza/former/1/attempts/t1/1"]), first, "kept, out of the way");
     assert!(world.git(&["for-each-ref", "refs/liza/attempts"]).is_empty());
-    // The same id again: its branches are taken, so it gets others, at once.
+    // The same task id again: its branch names are in use, so it gets others.
     let one = coder(&world);
     world.task("t1", &["a.sh", "tests/"]);
     let data = world.json(&one, &["task", "claim", "t1"]).ok().data();
@@ -184,13 +184,13 @@ fn new_board_keeps_attempts_of_former_board() {
     world.approve(&reviewer, "t1", &commit);
     world.liza(&reviewer, &["merge", "t1"]).ok();
     world.sound();
-    // Collecting leaves the former board's alone.
+    // `gc` leaves the former board's refs alone.
     world.human(&["archive", "t1"]).ok();
     world.later(30 * 86_400, &HUMAN, &["gc"]).ok();
     assert_eq!(world.git(&["rev-parse", "task/t1"]), first);
     assert_eq!(world.git(&["rev-parse", "refs/liza/former/1/attempts/t1/1"]), first);
     assert!(world.git(&["for-each-ref", &format!("refs/heads/{fresh}")]).is_empty());
-    // And a third board is not confused by two.
+    // A third board works beside two former ones.
     world.human(&["uninstall", "--yes"]).ok();
     world.human(&["init", "third"]).ok();
     world.sound();
@@ -198,7 +198,7 @@ fn new_board_keeps_attempts_of_former_board() {
 
 #[test]
 fn uninstall_asks_a_person_at_a_terminal() {
-    // `script` lends the command a terminal; where it is missing there is nothing to try this with.
+    // `script` provides a terminal; without it the test is skipped.
     let world = World::new();
     let ask = |answer: &str| {
         use std::io::Write as _;

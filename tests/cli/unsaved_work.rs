@@ -71,7 +71,7 @@ fn each_worktree_is_saved_under_its_own_ref() {
     assert_eq!(texts, ["first", "second"], "{data}");
     world.sound();
 
-    // A name that something else has is left to it.
+    // A name that is in use is not overwritten.
     let name = kept[0].to_owned();
     let taken = world.git(&["rev-parse", &name]);
     let trash = world.json(&HUMAN, &["trash", "list"]).ok().data();
@@ -139,14 +139,14 @@ fn unpushed_submodule_commits_keep_worktree() {
     gc(&world);
     prune(&world, &["--save"]);
     assert!(place.join("sub/lib.sh").exists());
-    // What it says to type brings the commit to where it is kept, and then the worktree may go.
+    // The printed command pushes the commit, and then the worktree may be removed.
     let suggested = why.split('`').find(|part| part.starts_with("git --git-dir")).expect("a command");
     let ran = world.command("sh", &world.root).args(["-c", suggested]).finish().unwrap();
     assert!(ran.status.success(), "{suggested}: {}", String::from_utf8_lossy(&ran.stderr));
     let data = prune(&world, &[]);
     assert_eq!(data["pruned"].as_array().unwrap().len(), 1, "{data}");
     assert!(!place.exists());
-    // If it is lost there, what is in the trash is the only copy again, however old.
+    // If the commit is lost there, the copy in the trash is the only one, and is kept at any age.
     let kept = world.path(".git/modules/sub");
     std::fs::rename(&kept, world.home().join("aside")).unwrap();
     let ran = world.later(30 * DAY, &HUMAN, &["gc"]).ok();
@@ -172,7 +172,7 @@ fn doctor_finds_work_only_in_a_submodule() {
     let found = findings(&world, &["--fix"]);
     assert!(json!(found).to_string().contains(&commit), "{found:#?}");
     assert!(ghost.join("sub/lib.sh").exists());
-    // The same where only git's record is left.
+    // The same if only git's record is left.
     std::fs::remove_dir_all(&ghost).unwrap();
     let found = findings(&world, &["--fix"]);
     assert!(json!(found).to_string().contains(&commit), "{found:#?}");
@@ -202,7 +202,7 @@ fn patch_with_other_white_space_is_no_proof() {
     given_up(&world, &one, "t1", |place| {
         world.write_and_commit(place, &[("t1.sh", "if x:\n    a()\n    b()\n")]);
     });
-    // What `init` wrote goes into a commit of its own, so that the next one holds nothing but the patch.
+    // Files that `init` wrote go into a separate commit, so that the next one holds only the patch.
     world.write("other.txt", "o\n");
     world.commit_all("other");
     world.write("t1.sh", "if x:\n    a()\nb()\n");
@@ -244,7 +244,7 @@ fn users_own_worktrees_are_left_alone() {
     assert!(own.iter().all(|path| path.join("only.secret").exists()));
     assert!(world.git(&["worktree", "list"]).contains(".worktrees/away"));
     world.sound();
-    // Not even where a task had its own: ignored files there exist nowhere else.
+    // Not even where a task had its worktree: its ignored files exist nowhere else.
     world.merge_task(&one, &reviewer, "t2", "b.sh", "echo b\n");
     let again = world.path(".worktrees/t2");
     world.git(&["worktree", "remove", "-f", "-f", again.to_str().unwrap()]);

@@ -1,4 +1,4 @@
-//! `liza verify`: board, log and repository agree, or the first contradiction is named.
+//! `liza verify`: board, log and repository agree, or it names the first contradiction.
 
 use crate::support::{HUMAN, Who, World};
 
@@ -33,7 +33,7 @@ impl Scene {
         self.world.git(&["commit-tree", "-p", onto, "-m", subject, &format!("{onto}^{{tree}}")])
     }
 
-    /// The first broken link, in words.
+    /// The first broken link, as text.
     #[track_caller]
     fn broken(&self) -> String {
         let before = self.world.bytes();
@@ -45,7 +45,7 @@ impl Scene {
 }
 
 #[test]
-fn the_first_foreign_commit_is_named() {
+fn verify_names_the_first_foreign_commit() {
     let scene = scene();
     let first = scene.foreign("integration", "sneaked in");
     let second = scene.foreign(&first, "and another");
@@ -69,12 +69,12 @@ fn the_first_foreign_commit_is_named() {
 }
 
 #[test]
-fn a_branch_set_back_or_forced_is_named() {
+fn verify_names_a_reset_or_forced_branch() {
     let scene = scene();
     scene.put("integration~1");
     let finding = scene.broken();
     assert!(finding.contains("two is MERGED") && finding.contains(&scene.head), "{finding}");
-    // Without a merged task missing, the branch itself tells: an empty merge is amended.
+    // Without a missing merged task the branch itself shows it: an empty merge is amended.
     scene.put(&scene.head);
     let amended = scene.world.git(&[
         "commit-tree",
@@ -94,7 +94,7 @@ fn a_branch_set_back_or_forced_is_named() {
     let finding = line.expect("looked at")["detail"].as_str().expect("text").to_owned();
     assert!(finding.contains(&amended) && finding.contains("Merge two, nicer"), "{finding}");
     assert!(finding.contains("no longer in it"), "{finding}");
-    // To somewhere else altogether.
+    // To an unrelated commit.
     let elsewhere = scene.world.git(&["commit-tree", "-m", "unrelated", "main^{tree}"]);
     scene.put(&elsewhere);
     assert!(scene.broken().contains("one is MERGED"));
@@ -105,7 +105,7 @@ fn a_branch_set_back_or_forced_is_named() {
 }
 
 #[test]
-fn a_foreign_commit_below_a_merge_is_named() {
+fn verify_names_foreign_commit_below_a_merge() {
     let scene = scene();
     let foreign = scene.foreign("integration", "below");
     scene.put(&foreign);
@@ -113,12 +113,12 @@ fn a_foreign_commit_below_a_merge_is_named() {
     scene.put(&scene.head);
     scene.world.approved(&scene.other, &scene.reviewer, "four", "4.sh", "echo 4\n");
     scene.put(&foreign);
-    // Where a merge goes on all the same, it does not hide what it stands on.
+    // A later merge does not hide the foreign commit below it.
     if scene.world.liza(&scene.reviewer, &merging).exit == 0 {
         let finding = scene.broken();
         assert!(finding.contains(&foreign) && finding.contains("before the merge of four"), "{finding}");
     }
-    // A person may say that it is right, once.
+    // A person may accept it once.
     scene.world.human(&["integration", "advance", "integration", "--reason", "it is right"]).ok();
     scene.world.sound();
     let again = ["integration", "advance", "integration", "--reason", "again"];
@@ -180,13 +180,13 @@ fn verify_reports_missing_task_branch() {
     assert!(world.human(&["doctor"]).exits(1).stdout.contains("task/three"));
     world.git(&["update-ref", "refs/heads/task/three", &at]);
     world.sound();
-    // That of a finished one may go.
+    // The branch of a finished task may be deleted.
     world.git(&["update-ref", "-d", "refs/heads/task/one"]);
     world.sound();
 }
 
 #[test]
-fn strange_worktrees_are_named() {
+fn verify_names_unknown_worktrees() {
     let scene = scene();
     let add = ["worktree", "add", "-q", "--lock", "--reason", "liza: task stranger", "--detach"];
     scene.world.git(&[&add[..], &[".worktrees/stranger"]].concat());
@@ -221,7 +221,7 @@ fn verify_checks_archived_tasks() {
     assert!(scene.broken().contains("old.yaml"));
 }
 
-/// What was approved is what lands, whatever git is set to show in its place.
+/// The approved content lands, whatever replacement git is configured to show.
 #[test]
 fn replaced_objects_and_grafts_change_nothing() {
     let world = World::new();
@@ -245,13 +245,13 @@ fn replaced_objects_and_grafts_change_nothing() {
     world.human(&["verify"]).ok();
 }
 
-/// A merge that holds more than its two sides, whatever its message says.
+/// A merge with more than its two sides, whatever its message says.
 #[test]
 fn merge_with_foreign_changes_is_named() {
     let world = World::new();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     world.approved(&coder, &reviewer, "t1", "a.sh", "echo a\n");
-    // A git that forges: it puts one more file into the merge.
+    // A forging git: it adds one more file to the merge.
     let bin = world.home().join("bin");
     std::fs::create_dir(&bin).expect("a directory");
     let forging = r#"#!/bin/sh
@@ -275,12 +275,12 @@ printf '%s\0' "$new"
 }
 
 #[test]
-fn merged_work_is_neither_dropped_nor_built_over() {
+fn advance_refuses_to_drop_merged_work() {
     let world = World::new();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     let start = world.git(&["rev-parse", "integration"]);
     let merge = world.merge_task(&coder, &reviewer, "t1", "a.sh", "echo a\n");
-    // Rewound below merged work: accepting that is refused, and the way back works as it is printed.
+    // Moved back below merged work: `advance` refuses it, and the printed command restores the branch.
     world.git(&["branch", "-f", "integration", &start]);
     let accept = ["integration", "advance", "integration", "--reason", "fine"];
     let error = world.refused(&HUMAN, &accept, 1, "refused.not_ancestor");
@@ -289,7 +289,7 @@ fn merged_work_is_neither_dropped_nor_built_over() {
     assert!(world.human(&["doctor"]).exits(1).stdout.contains(&hint));
     world.human(&["integration", "advance", &merge, "--reason", "back"]).ok();
     world.human(&["verify"]).ok();
-    // Something foreign on top: nothing is built on it unseen.
+    // A foreign commit on top: liza does not build on it until a person accepts it.
     world.git(&["checkout", "-q", "integration"]);
     world.write("foreign.txt", "x\n");
     world.commit_all("foreign");

@@ -1,4 +1,4 @@
-//! `liza watch`: what it notices, where it reports it, and what it survives.
+//! `liza watch`: what it notices, where it reports it, and which faults it survives.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -20,7 +20,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A watcher that runs, with what it says in files.
+/// A running watcher, with its output in files.
 struct Watching {
     child: Running,
     out: PathBuf,
@@ -38,7 +38,7 @@ impl Watching {
         command.stderr(Stdio::from(std::fs::File::create(&err).expect("a file")));
         let watching = Self { child: command.start().expect("it starts"), out, err };
         until("it watches", || watching.err().contains("watching"));
-        // A watcher that holds the lock has begun.
+        // A watcher that holds the lock has started.
         until("it holds the lock", || {
             std::fs::read_to_string(world.path(".liza/watch.lock"))
                 .is_ok_and(|text| text.contains(&format!("\"pid\":{}", watching.child.id())))
@@ -61,7 +61,7 @@ impl Watching {
         );
     }
 
-    /// How it ends by itself or by what was sent to it.
+    /// The exit status, by itself or after a signal.
     #[track_caller]
     fn ends(mut self) -> Ran {
         let deadline = Instant::now() + PATIENCE;
@@ -98,7 +98,7 @@ fn logged(world: &World) -> Vec<String> {
         .collect()
 }
 
-/// The alerts of `watch --once` so many seconds from now, as `kind subject`.
+/// The alerts of `watch --once` this many seconds from now, as `kind subject`.
 #[track_caller]
 fn once_later(world: &World, seconds: i64) -> Vec<String> {
     let data = world.later(seconds, &HUMAN, &["watch", "--once"]).ok().data();
@@ -148,7 +148,7 @@ fn reports(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn a_block_reaches_log_terminal_and_command_as_data() {
+fn block_alert_reaches_log_terminal_and_command() {
     let world = tasks(&["t1"]);
     notify(
         &world,
@@ -209,7 +209,7 @@ fn touched_checkpoint_switch_gets_one_report() {
 }
 
 #[test]
-fn a_watcher_keeps_the_files_for_other_programs_up() {
+fn watcher_updates_files_for_other_programs() {
     let world = tasks(&["t1"]);
     let coder = world.register("coder", "coder-1");
     let watching = Watching::start(&world, &[], &[]);
@@ -263,7 +263,7 @@ fn watch_once_reports_each_alert_once() {
     assert!(once(&world).is_empty());
     block(&world, "t1", "why");
     assert_eq!(once(&world), ["blocked t1"], "it came again");
-    // A watcher that lost its memory reports it again, and nothing worse.
+    // A watcher that lost its memory file reports it again, without other effects.
     for memory in [None, Some("\u{0}rubbish\nblocked:t9:1:1\n")] {
         match memory {
             None => std::fs::remove_file(world.path(".liza/alerts.told")).expect("removed"),
@@ -289,7 +289,7 @@ fn invalid_board_pauses_the_team_once() {
     assert!(world.read(".liza/PAUSE").starts_with("set by `liza watch`: the board cannot be trusted"));
     until("it is reported", || logged(&world).contains(&"switch_set PAUSE".to_owned()));
     assert_eq!(logged(&world)[0], "invalid_board board");
-    // A person who goes on all the same is not stopped again for the same damage.
+    // A person who resumes anyway is not stopped again for the same damage.
     std::fs::remove_file(&pause).expect("removed");
     world.write(".liza/CHECKPOINT-t1", "");
     until("it has looked again", || logged(&world).contains(&"switch_set CHECKPOINT-t1".to_owned()));
@@ -348,7 +348,7 @@ fn stalled_queue_is_reported_in_time() {
     let world = tasks(&["t1", "t2"]);
     let coder = world.register("coder", "coder-1");
     world.claim(&coder, "t1");
-    // A queue before a working agent is no stall.
+    // Tasks that wait for a working agent are no stall.
     assert!(once_later(&world, 920).is_empty());
     let release = ["task", "release", "t1"];
     world.liza(&coder, &release).ok();
@@ -395,7 +395,7 @@ fn stale_checkpoint_switch_is_escalated() {
     world.human(&["doctor"]).ok();
     world.human(&["resume"]).ok();
     assert!(!world.path(".liza/ESCALATION").exists());
-    // Time while the team was halted is no stall.
+    // Time in which the team was halted is no stall.
     assert!(once_later(&world, 29_000).is_empty());
 }
 
@@ -435,7 +435,7 @@ fn watcher_reports_a_removed_board() {
     std::fs::rename(world.path(".liza"), world.path(".liza-elsewhere")).expect("renamed");
     let ran = watching.ends().exits(6);
     assert!(ran.stdout.contains("\"code\":\"board.gone\""), "{}", ran.stdout);
-    // Another board of the same name is another board.
+    // A new board at the same path is another board.
     std::fs::rename(world.path(".liza-elsewhere"), world.path(".liza")).expect("renamed");
     let watching = Watching::start(&world, &[], &[]);
     world.human(&["uninstall", "--yes"]).ok();
@@ -466,7 +466,7 @@ fn failing_notify_command_is_reported_once() {
         until("it is reported", || logged(&world).contains(&format!("blocked {id}")));
     }
     until("it is said", || watching.err().contains("it exited with 4 (no such luck)"));
-    // A mistake in liza.yaml stops nothing either.
+    // A mistake in liza.yaml does not stop the watcher.
     world.write("liza.yaml", "watch: [\n");
     until("that is said too", || watching.err().contains("the former settings still apply"));
     unblock(&world, "t1");

@@ -1,4 +1,4 @@
-//! Plans in the words of a work graph, and the graph reported back: report, files, readiness, how many at once.
+//! Work graphs: plans in graph form, graph reports and files, readiness, and the limit of parallel tasks.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{HUMAN, Ran, World};
 use crate::team;
 
-/// Five nodes in the documented shape, with everything a task needs beside it.
+/// Five nodes in the documented form, with everything a task needs.
 fn graph() -> Value {
     let node = |id: &str, outputs: &[&str], after: &[&str]| {
         json!({
@@ -57,7 +57,7 @@ fn view(world: &World, path: &str) -> Value {
 }
 
 #[test]
-fn a_plan_in_the_documents_shape_becomes_tasks() {
+fn documented_graph_format_becomes_tasks() {
     let world = with_core();
     let data = planned(&world, &graph(), &[]).ok().data();
     assert_eq!((&data["status"], &data["lacking"]), (&json!("IDLE"), &json!({})));
@@ -76,7 +76,7 @@ fn a_plan_in_the_documents_shape_becomes_tasks() {
     assert_eq!(task["expected_outputs"], json!(["a.sh", "trace-hash"]));
     let task = world.json(&HUMAN, &["task", "show", "WN-003"]).ok().data();
     assert_eq!(task["depends_on"], json!(["WN-001", "WN-002"]));
-    // Only what waits for nothing is offered, and as the words of the graph ask for it.
+    // Only nodes without open dependencies are offered, under the graph's role names.
     let coder = world.register("coder", "coder-1");
     let offered = world.json(&coder, &["next", "--role", "Implementer"]).ok().data();
     assert_eq!(offered["task"], "WN-001");
@@ -98,7 +98,7 @@ fn incomplete_nodes_become_draft_tasks() {
         assert!(ran.stderr.contains(part), "{part} in {}", ran.stderr);
     }
     world.json(&HUMAN, &["task", "finalize", "--all"]).exits(1);
-    // What the message says works: the drafts are completed by hand.
+    // The commands in the message work: the drafts are completed by hand.
     let state = world.state();
     let completed = state
         .replace(
@@ -110,7 +110,7 @@ fn incomplete_nodes_become_draft_tasks() {
     std::fs::write(world.path(".liza/state.yaml"), completed).unwrap();
     world.human(&["task", "finalize", "--all"]).ok();
     assert_eq!(world.row("a")["status"], "IDLE");
-    // And so do the flags: they fill in missing values.
+    // The flags also fill in missing values.
     let more = json!({"nodes": [{"id": "c", "description": "Third", "outputs": ["c.sh"]}]});
     planned(&world, &more, &["--spec", "specs/vision.md", "--done", "c is there"]).ok();
     let task = world.json(&HUMAN, &["task", "show", "c"]).ok().data();
@@ -154,7 +154,7 @@ fn invalid_graph_is_refused_whole() {
             assert!(ran.stdout.contains(says), "{says} in {}", ran.stdout);
         }
     }
-    // Drafts go round in no circle either.
+    // Drafts may not form a cycle either.
     let mut drafts = top("edges", json!([["WN-003", "WN-001"], ["WN-001", "WN-003"]]));
     drafts["defaults"] = json!({});
     assert_eq!(planned(&world, &drafts, &[]).exits(1).code(), "refused.cycle");
@@ -224,7 +224,7 @@ fn graph_report_has_exactly_documented_keys() {
     assert_eq!(done["review_result"]["reviewer"], "reviewer-1");
     let working = node(&said, "WN-002");
     assert_eq!((&working["status"], &working["dependencies"]), (&json!("running"), &json!(["WN-001"])));
-    // Any process can put files into the directory; the board says which bundle a task has.
+    // Any process can put files into the directory; only the board says which bundle a task has.
     assert_eq!(working["patch_bundle"], json!(null));
     let made = done["patch_bundle"].as_str().expect("a bundle");
     assert!(made.starts_with(".liza/bundles/PB-") && made.ends_with("-001.patchbundle.json"), "{made}");
@@ -240,7 +240,7 @@ fn graph_report_has_exactly_documented_keys() {
     {
         assert!(text.contains(part), "{part} in {text}");
     }
-    // The graph does not shrink when the board is tidied up.
+    // The graph keeps archived tasks.
     world.human(&["archive", "--all"]).ok();
     let later = report(&world);
     let counts = ["total_nodes", "passed", "failed", "pending"].map(|key| later[key].as_u64().unwrap());
@@ -270,7 +270,7 @@ fn graph_and_lock_files_carry_their_revision() {
         assert_eq!(kept["locks"][0]["path"], "crates/core/", "{refreshing:?}");
     }
     assert_eq!(view(&world, ".liza/graphs/G-001.json")["nodes"][0]["status"], "running");
-    // Liza never reads these files: nonsense in them harms nothing, and where they cannot be written, commands still answer.
+    // Liza never reads these files: wrong content does no harm, and if they cannot be written, commands still answer.
     std::fs::write(world.path(".liza/locks/locks.json"), "nonsense").unwrap();
     std::fs::remove_dir_all(world.path(".liza/graphs")).unwrap();
     std::fs::write(world.path(".liza/graphs"), "in the way").unwrap();
@@ -304,7 +304,7 @@ fn next_accepts_graph_names_of_roles() {
     let planner = world.register("planner", "planner-1");
     world.submitted(&coder, "t1", "t1.sh", "echo 1\n");
     assert_eq!(world.json(&reviewer, &["next", "--role", "reviewer"]).ok().data()["task"], "t1");
-    // A node may belong to a planner, who is given it when nothing calls for planning.
+    // A node may belong to a planner, who gets it when nothing else needs planning.
     let plan = json!({"nodes": [{"id": "p1", "description": "Cut the rest", "outputs": ["specs/rest.md"],
         "owner_role": "planner", "spec_ref": "specs/vision.md", "done_when": ["cut"]}]});
     planned(&world, &plan, &[]).ok();
@@ -312,9 +312,9 @@ fn next_accepts_graph_names_of_roles() {
     assert_eq!(world.json(&planner, &["next", "--role", "Planner"]).ok().data()["task"], "p1");
 }
 
-/// `max_parallel` is the window of the scheduler: four coders and six tasks, but never more than two at once.
+/// `max_parallel` limits the scheduler: four coders and six tasks, but never more than two at once.
 #[test]
-fn max_parallel_bounds_how_many_work_at_once() {
+fn max_parallel_limits_concurrent_tasks() {
     let world = World::new();
     team::play(
         &world,
@@ -345,7 +345,7 @@ fn max_parallel_bounds_how_many_work_at_once() {
         team::out(&world, "counts").lines().filter_map(|line| line.trim().parse().ok()).collect();
     assert_eq!(counts.iter().max(), Some(&2), "{counts:?}");
     assert_eq!(report(&world)["passed"], 6);
-    // The run kept the files up for other programs.
+    // The run updated the files for other programs.
     assert!(
         view(&world, ".liza/graphs/G-1.json")["nodes"]
             .as_array()
@@ -356,7 +356,7 @@ fn max_parallel_bounds_how_many_work_at_once() {
     world.sound();
 }
 
-/// What the report says is what the files say, after every commit that changes it; a note changes nothing they show.
+/// After every commit that changes it, report and files agree; a note changes nothing in them.
 #[test]
 fn graph_and_lock_files_follow_every_commit() {
     let world = with_core();

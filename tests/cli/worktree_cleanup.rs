@@ -1,4 +1,4 @@
-//! Automatic removal: review checkouts with the verdict, worktrees of merged tasks once newer ones are merged.
+//! Automatic removal: review checkouts at the verdict, worktrees of merged tasks once newer ones are merged.
 
 use crate::crash::Saved;
 use crate::merging::Team;
@@ -23,11 +23,11 @@ fn verdict_removes_the_review_checkout() {
     let commit = world.submitted(&one, "t1", "a.sh", "x\n");
     let claim = || world.json(&reviewer, &["review", "claim", "t1"]).ok().data()["checkout"].clone();
     let checkout = std::path::PathBuf::from(claim().as_str().unwrap());
-    // What a test run leaves there is ignored, and goes as well.
+    // Ignored files of a test run are deleted with it.
     write(&checkout, "build.ignored", "x\n");
     std::fs::write(world.path(".git/info/exclude"), ".liza\n.worktrees\n*.ignored\n").unwrap();
     let approve = ["review", "approve", "t1", "--commit", &commit];
-    // Not while the reviewer's process is in it: its runner removes it afterwards.
+    // While the reviewer's process is in it, it stays: its runner removes it afterwards.
     let ran = world.liza_in(&reviewer, &checkout, &["--json", "review", "show", "t1"]);
     assert_eq!(ran.exit, 0);
     world.liza(&reviewer, &approve).ok();
@@ -46,7 +46,7 @@ fn review_checkout_in_use_is_kept() {
     assert!(checkout.exists());
     world.liza(&reviewer, &["merge", "t1"]).ok();
     assert!(!checkout.exists(), "the reviewer is no longer in it");
-    // Notes of a reviewer are no commit's: they go to the trash.
+    // A reviewer's notes are in no commit: they go to the trash.
     let commit = world.submitted(&one, "t2", "b.sh", "x\n");
     world.liza(&reviewer, &["review", "claim", "t2"]).ok();
     write(&world.path(".worktrees/.review/t2"), "notes.txt", "look at line 3\n");
@@ -69,7 +69,7 @@ fn only_newest_merged_worktrees_are_kept() {
     assert!(text.contains("3 worktrees newest merged") && text.contains("liza gc -v"), "{text}");
     let text = world.human(&["gc", "-v"]).ok().stdout;
     assert!(text.contains("t3 is one of the newest merged tasks"), "{text}");
-    // None at all, and all of them.
+    // With other values of `keep_merged`.
     world.write("liza.yaml", "worktrees: {keep_merged: 1}\n");
     let text = world.human(&["gc", "--dry-run"]).ok().stdout;
     assert!(text.contains("would be freed: 2 worktrees deleted"), "{text}");
@@ -148,7 +148,7 @@ fn staged_work_without_its_file_is_kept() {
 }
 
 #[test]
-fn deleting_worktrees_may_die_anywhere() {
+fn killed_worktree_removal_recovers_at_any_step() {
     let Team { world, one, reviewer, .. } = Team::new();
     world.write("liza.yaml", "worktrees: {keep_merged: 0}\n");
     world.task("t1", &["a.sh", "tests/test_t1.sh"]);

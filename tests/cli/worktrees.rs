@@ -1,4 +1,4 @@
-//! Worktrees that are no longer used, the trash, and the way back out of it.
+//! Unused worktrees, the trash, and restoring from it.
 
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ fn worktree_list_shows_each_worktrees_fate() {
     let done = prune(&world, &[]);
     assert_eq!(done["pruned"].as_array().unwrap().len(), 1, "{done}");
     assert!(!first.exists() && second.join("new.txt").exists() && own.exists());
-    // Gone from git's own list, too, and what was committed is where it was.
+    // Git's own list no longer has it, and committed work is unchanged.
     assert!(!world.git(&["worktree", "list"]).contains(".worktrees/t1 "));
     assert!(world.git(&["show", "task/t1:a.sh"]).contains("half"));
     assert_eq!(prune(&world, &[])["pruned"], json!([]), "once more there is nothing to do");
@@ -103,7 +103,7 @@ fn archive_removes_only_clean_worktrees() {
     assert!(data["worktrees"]["pruned"][0]["bytes"].as_u64().unwrap() > 0, "{data}");
     let stays = &data["worktrees"]["stay"][0];
     assert!(stays["why"].as_str().unwrap().contains("thoughts.txt"), "{stays}");
-    // Both branches are still there; only `gc` collects them.
+    // Both branches still exist; only `gc` removes them.
     world.git(&["rev-parse", "task/clean", "task/dirty"]);
     assert_eq!(prune(&world, &[])["pruned"], json!([]));
     let saved = prune(&world, &["--save"]);
@@ -154,7 +154,7 @@ fn unreadable_worktree_is_kept() {
     world.git(&["worktree", "lock", "--reason", "on a stick", ".worktrees/t2"]);
     let data = world.json(&HUMAN, &["archive", "t2"]).ok().data();
     assert!(data["worktrees"]["stay"].to_string().contains("on a stick"), "{data}");
-    // One whose directory is gone leaves only git's record, which goes.
+    // If only git's record is left, it is removed.
     world.merge_task(&one, &reviewer, "t3", "c.sh", "echo c\n");
     std::fs::remove_dir_all(world.path(".worktrees/t3")).unwrap();
     let data = world.json(&HUMAN, &["archive", "t3"]).ok().data();
@@ -188,7 +188,7 @@ fn worktree_is_restored_from_the_trash() {
     let coder = world.register("coder", "coder-3");
     world.refused(&coder, &["trash", "restore", &name], 1, "refused.human_only");
     world.refused(&HUMAN, &["trash", "restore", "nothing"], 1, "refused.unknown_record");
-    // Not over something that is there.
+    // `trash restore` overwrites nothing.
     std::fs::create_dir(&place).unwrap();
     let error = world.refused(&HUMAN, &["trash", "restore", &name], 1, "refused.place_taken");
     assert!(error["hint"].as_str().unwrap().contains(".liza/trash"), "{error}");
@@ -199,7 +199,7 @@ fn worktree_is_restored_from_the_trash() {
     assert!(trash(&world).is_empty());
     assert_eq!(prune(&world, &[])["pruned"].as_array().unwrap().len(), 1, "it may go again");
 
-    // Without its branch it cannot be a worktree again; the files are named.
+    // Without its branch it cannot become a worktree again; the message names the files.
     let name = trash(&world)[0]["name"].as_str().unwrap().to_owned();
     world.git(&["branch", "-D", "task/t1"]);
     let error = world.refused(&HUMAN, &["trash", "restore", &name], 1, "refused.not_restorable");
@@ -208,7 +208,7 @@ fn worktree_is_restored_from_the_trash() {
 }
 
 #[test]
-fn the_trash_is_emptied_by_age_and_by_people() {
+fn only_people_empty_the_trash_by_age() {
     let world = World::new();
     let (_, name) = pruned(&world);
     let coder = world.register("coder", "coder-3");
@@ -218,9 +218,9 @@ fn the_trash_is_emptied_by_age_and_by_people() {
     let day = 86_400;
     assert_eq!(deleted(&world.json(&HUMAN, &["trash", "empty"]).ok().data()), 0, "it is young");
     assert_eq!(deleted(&world.later(13 * day, &HUMAN, &["trash", "empty"]).ok().data()), 0);
-    // A clock that went back makes nothing old, not even for the impatient.
+    // With a clock set back nothing is old, even with `--older-than 0`.
     assert_eq!(deleted(&world.later(-day, &HUMAN, &["trash", "empty", "--older-than", "0"]).ok().data()), 0);
-    // Nor does one that was set ahead while the machine ran.
+    // Nor with a clock set ahead while the machine ran.
     let shift = (15 * day).to_string();
     let ran = world.json_env(&HUMAN, &["trash", "empty"], &[("LIZA_TEST_WALL_SHIFT", &shift)]).ok();
     assert!(deleted(&ran.data()) == 0 && ran.stderr.contains("the clock moved 15 days ahead"), "{ran:?}");
@@ -229,11 +229,11 @@ fn the_trash_is_emptied_by_age_and_by_people() {
     let planned = world.later(15 * day, &HUMAN, &["trash", "empty", "--dry-run"]).ok().data();
     assert!(deleted(&planned) == 1 && planned["freed"].as_u64().unwrap() > 0, "{planned}");
     assert!(world.path(&format!(".liza/trash/{name}")).exists());
-    // A directory without write permission is deleted all the same.
+    // A directory without write permission is deleted, too.
     let inside = world.path(&format!(".liza/trash/{name}/tree/sealed"));
     write(&inside, "x", "y");
     std::fs::set_permissions(&inside, std::os::unix::fs::PermissionsExt::from_mode(0o500)).unwrap();
-    // A death in the middle leaves nothing that looks whole, and the next time finishes it.
+    // A kill in the middle leaves nothing that looks complete, and the next call finishes it.
     let mut command = world.liza_command(&HUMAN, &world.root, &["trash", "empty"]);
     command.env("LIZA_CRASH_AT", "trash.going").env("LIZA_TEST_ADVANCE", (15 * day).to_string());
     assert!(!command.finish().unwrap().status.success());
@@ -244,7 +244,7 @@ fn the_trash_is_emptied_by_age_and_by_people() {
 }
 
 #[test]
-fn pruning_may_die_anywhere() {
+fn killed_prune_recovers_at_any_step() {
     for point in ["prune.saved", "prune.moved"] {
         let world = World::new();
         let (one, _, reviewer) = team(&world);
@@ -280,7 +280,7 @@ fn nearly_full_disk_refuses_new_work() {
         (&reviewer, &["merge", "t3"][..]),
         (&HUMAN, &["archive", "x"][..]),
     ] {
-        // Where there is nothing to claim, there is nothing to refuse.
+        // If there is nothing to claim, nothing is refused.
         if args[0] == "next" {
             continue;
         }
@@ -288,7 +288,7 @@ fn nearly_full_disk_refuses_new_work() {
         assert!(error["hint"].as_str().unwrap().contains("liza gc"), "{error}");
         assert_eq!(error["details"]["min_free_bytes"], 9_000_000_000_000_000_u64);
     }
-    // Saving work goes on.
+    // Saving work is still possible.
     world.checkpoint(&one, "t2", &["b/x.txt", "b/tests/x.sh"]);
     write(&held, "b/x.txt", "half");
     world.liza(&one, &["task", "handoff", "t2", "--summary", "s", "--next", "n"]).ok();
@@ -321,7 +321,7 @@ fn filtered_file_is_not_uncommitted_work() {
     let file = std::fs::File::options().append(true).open(place_of.join("a.up")).unwrap();
     file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(5)).unwrap();
     drop(file);
-    // A command that only reads runs no filter, and rather reports too many changes than too few.
+    // A read command runs no filter, and reports too many changes rather than too few.
     assert_eq!(place(&world, &place_of)["dirty"], true);
     // A command that deletes asks git.
     let data = world.json(&HUMAN, &["archive", "t1"]).ok().data();

@@ -10,7 +10,7 @@ fn ready() -> (Scene, std::path::PathBuf, std::path::PathBuf) {
     let scene = Scene::new();
     let changed = TEXT.replace("two", "2");
     let bundle = scene.bundle("t1", &[("work/a.txt", &changed), ("work/new.txt", "new\n")]);
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     (scene, bundle, worktree)
 }
 
@@ -40,13 +40,13 @@ fn apply_needs_holder_checkpoint_clean_worktree() {
     assert!(error["message"].as_str().expect("a message").contains("work/mine"), "{error}");
     assert_eq!(std::fs::read(worktree.join("work/mine")).expect("a file"), b"not committed\n");
     std::fs::remove_file(worktree.join("work/mine")).expect("a file");
-    // A person may do it in the holder's place.
+    // A person may apply it for the holder.
     scene.world.human(&args).ok();
     assert_eq!(std::fs::read(worktree.join("work/a.txt")).expect("a file"), b"other\n");
 }
 
 #[test]
-fn scope_is_judged_as_at_submit() {
+fn bundle_scope_is_checked_as_at_submit() {
     let scene = Scene::new();
     let bundle = scene.bundle("t1", &[("work/a.txt", "other\n"), ("work/b.txt", "other\n")]);
     scene.world.task_with("t2", &["work/"], &["--kind", "docs"]);
@@ -73,7 +73,7 @@ fn red_gate_stops_bundle_apply() {
         "gates:\n- name: strict\n  command: \"! grep -q forbidden work/a.txt\"\n",
     );
     let bundle = scene.bundle("t1", &[("work/a.txt", "forbidden\n")]);
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     let untouched = scene.everything(&worktree);
     let ran = scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).exits(7);
     assert_eq!(ran.code(), "gate.red");
@@ -90,7 +90,7 @@ fn apply_records_gates_on_task_file_and_report() {
     let gates = "gates:\n- {name: compile, command: \"true\"}\n- {name: test, command: \"grep -qx allowed work/a.txt\"}\n";
     let scene = Scene::with(&[("work/a.txt", TEXT.as_bytes())], gates);
     let bundle = scene.bundle("t1", &[("work/a.txt", "allowed\n")]);
-    scene.begun(&scene.other, "t2");
+    scene.claim_with_checkpoint(&scene.other, "t2");
     scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).ok();
     let head = scene.world.git(&["rev-parse", "task/t2"]);
     let task = scene.world.show("t2");
@@ -117,7 +117,7 @@ fn bundle_gates_run_on_the_tree_that_lands() {
         "gates:\n- name: content\n  command: \"grep -qx allowed work/a.txt\"\n- {name: lint, command: \"false\", optional: true}\n",
     );
     let bundle = scene.bundle("t1", &[("work/a.txt", "allowed\n")]);
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     let data =
         scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).ok().data();
     assert_eq!(data["gates"]["tree"], scene.tree("task/t2"), "{data}");
@@ -142,7 +142,7 @@ fn second_apply_changes_nothing_and_says_so() {
     let again = scene.world.json(&scene.other, &args).ok().data();
     assert_eq!((&again["already_applied"], &again["commit"]), (&json!(true), &first["commit"]));
     assert_eq!(scene.everything(&worktree), before);
-    // Also when the branch went on.
+    // Also after further commits on the branch.
     scene.world.write_and_commit(&worktree, &[("work/a.txt", "more\n")]);
     let again = scene.world.json(&scene.other, &args).ok().data();
     assert_eq!((&again["already_applied"], &again["commit"]), (&json!(true), &first["commit"]));
@@ -197,7 +197,7 @@ fn apply_recovers_from_killed_git() {
 }
 
 #[test]
-fn an_ignored_file_is_not_written_over() {
+fn apply_overwrites_no_ignored_file() {
     let (scene, bundle, worktree) = ready();
     put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\nnew.txt\n");
     put(&worktree, "work/new.txt", b"the only copy\n");
@@ -208,7 +208,7 @@ fn an_ignored_file_is_not_written_over() {
         "{error}"
     );
     assert_eq!(std::fs::read(worktree.join("work/new.txt")).expect("a file"), b"the only copy\n");
-    // Nor is a link followed that git does not know of.
+    // Liza follows no untracked link either.
     std::fs::remove_file(worktree.join("work/new.txt")).expect("a file");
     let outside = scene.world.home().join("outside");
     std::fs::create_dir(&outside).expect("a directory");
@@ -232,8 +232,8 @@ fn half_updated_worktree_is_completed() {
     let scene = Scene::new();
     let changed = TEXT.replace("two", "2");
     let files = [("work/a.txt", changed.as_str()), ("work/b.txt", "B\n"), ("work/new.txt", "new\n")];
-    let first = scene.begun(&scene.coder, "t1");
-    // One of them only gets another mode.
+    let first = scene.claim_with_checkpoint(&scene.coder, "t1");
+    // One file changes only its mode.
     let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(first.join("README.md"), runs).expect("rights");
     scene.world.write_and_commit(&first, &files);
@@ -259,9 +259,9 @@ fn half_updated_worktree_is_completed() {
 }
 
 #[test]
-fn a_bundle_of_the_documented_keys_alone_is_applied() {
+fn bundle_with_only_documented_keys_is_applied() {
     let scene = Scene::new();
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     let bundle = scene.written(json!([
         { "file": "work/a.txt", "hunks": [
             { "start_line": 2, "old_text": "two", "new_text": "2\n2.5" },
@@ -310,7 +310,7 @@ fn submit_completes_a_killed_apply() {
 
 /// An agent that lost the task while the gates ran moves nothing, even if no other agent has claimed it.
 #[test]
-fn a_fenced_agent_moves_nothing() {
+fn fenced_agent_cannot_apply_a_bundle() {
     let (scene, bundle, worktree) = ready();
     let head = scene.world.git(&["rev-parse", "task/t2"]);
     let args = ["--json", "bundle", "apply", text(&bundle), "--task", "t2"];
@@ -321,7 +321,7 @@ fn a_fenced_agent_moves_nothing() {
     assert_eq!(ran.code(), "stale.epoch", "{}", ran.stdout);
     assert_eq!(scene.world.git(&["rev-parse", "task/t2"]), head);
     assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
-    // And while the branch moves, the task cannot be released.
+    // The task cannot be released while the branch moves.
     let worktree = scene.world.claim(&scene.other, "t2");
     scene.world.checkpoint(&scene.other, "t2", &["work/"]);
     let child = scene.world.stopped_at(&scene.other, "bundle.moved", &args);
@@ -336,9 +336,9 @@ fn a_fenced_agent_moves_nothing() {
 /// The board decides who the implementers are: the agent that applies the bundle and the agents that made the work, not
 /// those the file names.
 #[test]
-fn board_decides_who_the_implementers_are() {
+fn implementers_come_from_board_not_bundle() {
     let scene = Scene::new();
-    let first = scene.begun(&scene.coder, "t1");
+    let first = scene.claim_with_checkpoint(&scene.coder, "t1");
     scene.world.write_and_commit(&first, &[("work/a.txt", "other\n")]);
     scene.world.json(&scene.coder, &["task", "release", "t1", "--reason", "lunch"]).ok();
     let third = scene.world.register("coder", "coder-3");
@@ -356,7 +356,7 @@ fn board_decides_who_the_implementers_are() {
     whole["implementers"] = json!(["reviewer-1"]);
     let path = scene.world.home().join("claimed.patchbundle.json");
     std::fs::write(&path, whole.to_string()).expect("a bundle");
-    scene.begun(&scene.other, "t2");
+    scene.claim_with_checkpoint(&scene.other, "t2");
     scene.world.human(&["bundle", "apply", text(&path), "--task", "t2"]).ok();
     let task = scene.world.json(&HUMAN, &["task", "show", "t2"]).ok().data();
     assert_eq!(task["implementers"], json!(["coder-2", "human", "coder-1", "coder-3"]));
@@ -365,9 +365,9 @@ fn board_decides_who_the_implementers_are() {
 }
 
 #[test]
-fn nothing_below_a_replaced_directory_is_lost() {
+fn apply_keeps_files_below_replaced_directory() {
     let scene = Scene::with(&[("work/dir/a", b"a\n"), ("work/b.txt", b"b\n")], "");
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\n*.ignored\n");
     put(&worktree, "work/dir/deep/only.ignored", b"the only copy\n");
     let bundle = scene.written(json!([
@@ -384,11 +384,11 @@ fn nothing_below_a_replaced_directory_is_lost() {
     assert_eq!(std::fs::read(worktree.join("work/dir")).expect("a file"), b"x\n");
 }
 
-/// One file cannot be written, others are by then: branch and files go back, and untracked files stay.
+/// One file cannot be written after others were: branch and files are restored, and untracked files stay.
 #[test]
 fn failed_file_update_restores_the_branch() {
     let scene = Scene::new();
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     let head = scene.world.git(&["rev-parse", "task/t2"]);
     put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\n*.ignored\n");
     put(&scene.world.root, ".git/info/attributes", b"*.bad filter=bad\n");
@@ -415,7 +415,7 @@ fn failed_file_update_restores_the_branch() {
         assert_eq!(std::fs::read(worktree.join("work").join(file)).expect("a file"), bytes, "{file}");
     }
     assert!(!worktree.join("work/fine").exists());
-    // Nothing is left over: the task goes on.
+    // No trace is left, and work on the task continues.
     scene.world.git(&["config", "filter.bad.smudge", "cat"]);
     scene.world.human(&["doctor", "--accept-git"]).ok();
     scene.world.json(&scene.other, &args).ok();
@@ -442,9 +442,9 @@ fn apply_refuses_checked_out_branch_and_index_lock() {
 }
 
 #[test]
-fn a_conflict_blocks_the_task_for_its_holder_only() {
+fn conflict_blocks_task_only_if_holder_applies() {
     let scene = Scene::new();
-    scene.begun(&scene.other, "t2");
+    scene.claim_with_checkpoint(&scene.other, "t2");
     let bundle = scene.written(json!([
         { "file": "work/a.txt", "hunks": [{ "start_line": 2, "old_text": "two\n", "new_text": "2" }] },
         { "file": "work/b.txt", "hunks": [{ "start_line": 9, "old_text": "b", "new_text": "B" }] },

@@ -1,4 +1,4 @@
-//! B9: who owns what a bundle changes, and files that are not what it was made against. Nothing is applied.
+//! Row B9: conflicts with other tasks' paths and with changed files. Nothing is applied.
 
 use super::{Scene, TEXT, text};
 use crate::support::HUMAN;
@@ -22,7 +22,7 @@ fn bundle_check_names_holder_of_owned_paths() {
     let message = problems[0]["message"].as_str().expect("a message");
     assert_eq!(message, "`work/a.txt`: task t3 (coder-3) owns `work/a.txt`");
     assert_eq!(scene.world.row("t2")["status"], "WORKING", "a check changes nothing");
-    // The holder itself is not in its own way.
+    // The holder's own paths are no conflict.
     scene.world.json(&third, &["bundle", "check", text(&bundle), "--task", "t3"]).ok();
 
     let head = scene.world.git(&["rev-parse", "task/t2"]);
@@ -43,8 +43,8 @@ fn bundle_conflicts_with_changed_base_file() {
     let scene = Scene::new();
     let changed = TEXT.replace("two", "2");
     let bundle = scene.bundle("t1", &[("work/a.txt", &changed)]);
-    let worktree = scene.begun(&scene.other, "t2");
-    // The hunk would still fit; the file is another one all the same.
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
+    // The hunk would still match, but the file has changed.
     scene.world.write_and_commit(&worktree, &[("work/a.txt", &TEXT.replace("five", "5"))]);
     let onto = ["bundle", "check", text(&bundle), "--task", "t2", "--onto", "task/t2"];
     let checked = scene.world.json(&scene.other, &onto).exits(11);
@@ -58,7 +58,7 @@ fn bundle_conflicts_with_changed_base_file() {
 }
 
 #[test]
-fn lines_that_do_not_fit_are_shown() {
+fn conflict_shows_lines_that_do_not_match() {
     let scene = Scene::with(&[("work/crlf", b"a\r\nb\r\n"), ("work/unended", b"a\nb")], "");
     for (patch, why) in [
         (
@@ -98,7 +98,7 @@ fn declared_modules_must_match_files_and_locks() {
         std::fs::write(&path, whole.to_string()).expect("a bundle");
         path
     };
-    // By its path, or by the name of its directory, as the document has it.
+    // A module is named by its path, or by the name of its directory as in the specification.
     for modules in [&["crates/core"][..], &["core", "docs"], &["crates/core/lib.rs"], &[]] {
         let fits = bundle("crates/core/lib.rs", modules);
         world.json(&HUMAN, &["bundle", "check", text(&fits)]).ok();

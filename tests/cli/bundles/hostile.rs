@@ -1,4 +1,4 @@
-//! Bundles that mean harm are refused, each in its own words, and nothing changes anywhere.
+//! Each kind of hostile bundle is refused with its own message, and changes nothing.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn new_file(path: &str) -> Value {
 #[test]
 fn each_hostile_bundle_gets_its_own_refusal() {
     let scene = Scene::new();
-    let worktree = scene.begun(&scene.other, "t2");
+    let worktree = scene.claim_with_checkpoint(&scene.other, "t2");
     let outside = scene.world.home().join("outside");
     put(&outside, "file", b"outside\n");
     std::os::unix::fs::symlink(&outside, worktree.join("work/link")).expect("a link");
@@ -76,11 +76,11 @@ fn each_hostile_bundle_gets_its_own_refusal() {
                 "{error}"
             );
         }
-        // Neither answer has a raw control byte in it.
+        // Neither answer contains a raw control byte.
         let shown = scene.world.human(&["bundle", "check", text(&bundle), "--onto", "task/t2"]);
         assert!(!shown.stderr.chars().any(|c| c.is_control() && c != '\n'), "{:?}", shown.stderr);
     }
-    // A checksum of the outcome that is wrong: the bundle contradicts itself.
+    // The bundle contradicts itself: the checksum of its result is wrong.
     let bundle = scene.written(of_a(json!({ "old_blake3": right, "new_blake3": sum })));
     let ran = scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).exits(1);
     assert!(ran.stdout.contains("new_blake3 differs"), "{}", ran.stdout);
@@ -92,7 +92,7 @@ fn each_hostile_bundle_gets_its_own_refusal() {
 /// As `bundle create` itself computes it.
 fn blake3_of(scene: &Scene, file: &str) -> String {
     let dir = scene.world.home().join("sum.patchbundle.json");
-    let worktree = scene.begun_in(&scene.coder, "sum", "elsewhere/");
+    let worktree = scene.claim_with_checkpoint_in(&scene.coder, "sum", "elsewhere/");
     std::fs::remove_file(worktree.join(file)).expect("a file");
     scene.world.write_and_commit(&worktree, &[]);
     scene.world.json(&scene.coder, &["bundle", "create", "sum", "--out", text(&dir)]).ok();

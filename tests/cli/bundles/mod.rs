@@ -3,7 +3,7 @@
 mod applying;
 mod conflicts;
 mod hostile;
-mod judging;
+mod reviewing;
 mod round_trip;
 
 use std::path::{Path, PathBuf};
@@ -44,20 +44,20 @@ impl Scene {
     }
 
     /// A claimed task that may change everything below `work/`, after its checkpoint.
-    pub fn begun(&self, who: &Who, id: &str) -> PathBuf {
-        self.begun_in(who, id, "work/")
+    pub fn claim_with_checkpoint(&self, who: &Who, id: &str) -> PathBuf {
+        self.claim_with_checkpoint_in(who, id, "work/")
     }
 
-    pub fn begun_in(&self, who: &Who, id: &str, dir: &str) -> PathBuf {
+    pub fn claim_with_checkpoint_in(&self, who: &Who, id: &str, dir: &str) -> PathBuf {
         self.world.task_with(id, &[dir], &["--kind", "docs"]);
         let worktree = self.world.claim(who, id);
         self.world.checkpoint(who, id, &[dir]);
         worktree
     }
 
-    /// A bundle of a task that changes a file, given up again so that its paths are free.
+    /// A bundle of a task that changes a file; the task is then abandoned, so that its paths are free.
     pub fn bundle(&self, id: &str, files: &[(&str, &str)]) -> PathBuf {
-        let worktree = self.begun(&self.coder, id);
+        let worktree = self.claim_with_checkpoint(&self.coder, id);
         self.world.write_and_commit(&worktree, files);
         let path = self.made(id);
         self.world.human(&["task", "abandon", id, "--reason", "only its bundle is wanted"]).ok();
@@ -73,7 +73,7 @@ impl Scene {
         self.world.git(&["rev-parse", &format!("{rev}^{{tree}}")])
     }
 
-    /// Everything that a refused command must leave as it was: board, branches, worktree, the user's checkout.
+    /// State that a refused command must not change: board, branches, worktree, the user's checkout.
     pub fn everything(&self, worktree: &Path) -> [String; 4] {
         [
             self.world.state(),
@@ -83,7 +83,7 @@ impl Scene {
         ]
     }
 
-    /// A bundle of nothing but the documented keys, with these patches.
+    /// A bundle with only the documented keys and these patches.
     pub fn written(&self, patches: Value) -> PathBuf {
         let path = self.world.home().join("by-hand.patchbundle.json");
         std::fs::write(&path, documented(patches).to_string()).expect("a bundle");

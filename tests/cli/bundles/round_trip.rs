@@ -1,4 +1,4 @@
-//! A bundle made of a branch produces the same tree again.
+//! Applying a bundle made of a branch produces the same tree.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn create_then_apply_gives_the_identical_tree() {
         ],
         "",
     );
-    let worktree = scene.begun(&scene.coder, "t1");
+    let worktree = scene.claim_with_checkpoint(&scene.coder, "t1");
     put(&worktree, "work/text", TEXT.replace("two\n", "2\n\n").replace("five\n", "five").as_bytes());
     put(&worktree, "work/unended", b"a\nb\n");
     put(&worktree, "work/crlf", b"a\r\nB\nc\r\n");
@@ -67,7 +67,7 @@ fn create_then_apply_gives_the_identical_tree() {
     );
 
     scene.world.human(&["task", "abandon", "t1", "--reason", "only its bundle is wanted"]).ok();
-    let second = scene.begun(&scene.other, "t2");
+    let second = scene.claim_with_checkpoint(&scene.other, "t2");
     let before = scene.world.git(&["status", "--porcelain"]);
     let checked =
         scene.world.json(&scene.other, &["bundle", "check", text(&bundle), "--task", "t2"]).ok().data();
@@ -92,7 +92,7 @@ fn create_then_apply_gives_the_identical_tree() {
     scene.world.human(&["validate"]).ok();
 }
 
-/// Small and seeded, so that a failure can be repeated.
+/// Small and seeded, so that a failure is reproducible.
 struct Dice(u64);
 
 impl Dice {
@@ -136,7 +136,7 @@ fn random_edits_come_back_as_the_identical_tree() {
     let scene = Scene::with(&borrowed, "");
     for round in 0..ROUNDS {
         let (one, two, dir) = (format!("a{round}"), format!("b{round}"), format!("w{round}/"));
-        let worktree = scene.begun_in(&scene.coder, &one, &dir);
+        let worktree = scene.claim_with_checkpoint_in(&scene.coder, &one, &dir);
         for name in NAMES {
             let path = worktree.join(&dir).join(name);
             match dice.below(6) {
@@ -155,7 +155,7 @@ fn random_edits_come_back_as_the_identical_tree() {
         scene.world.git_in(&worktree, &["commit", "-q", "-m", "random"]);
         let bundle = scene.made(&one);
         scene.world.human(&["task", "abandon", &one, "--reason", "only its bundle is wanted"]).ok();
-        let second = scene.begun_in(&scene.coder, &two, &dir);
+        let second = scene.claim_with_checkpoint_in(&scene.coder, &two, &dir);
         scene.world.json(&scene.coder, &["bundle", "apply", text(&bundle), "--task", &two]).ok();
         assert_eq!(
             scene.tree(&format!("task/{two}")),
@@ -171,7 +171,7 @@ fn random_edits_come_back_as_the_identical_tree() {
 #[test]
 fn create_names_changes_a_bundle_cannot_hold() {
     let scene = Scene::new();
-    let worktree = scene.begun(&scene.coder, "t1");
+    let worktree = scene.claim_with_checkpoint(&scene.coder, "t1");
     scene.world.refused(&scene.coder, &["bundle", "create", "t1"], 1, "refused.empty");
     std::os::unix::fs::symlink("a.txt", worktree.join("work/link")).expect("a link");
     scene.world.write_and_commit(&worktree, &[]);
@@ -189,9 +189,9 @@ fn create_names_changes_a_bundle_cannot_hold() {
 }
 
 #[test]
-fn bundles_are_numbered_and_never_written_over() {
+fn bundles_are_numbered_and_never_overwritten() {
     let scene = Scene::new();
-    let worktree = scene.begun(&scene.coder, "t1");
+    let worktree = scene.claim_with_checkpoint(&scene.coder, "t1");
     scene.world.write_and_commit(&worktree, &[("work/a.txt", "other\n")]);
     let (first, second) = (scene.made("t1"), scene.made("t1"));
     assert!(
@@ -202,7 +202,7 @@ fn bundles_are_numbered_and_never_written_over() {
     let before = std::fs::read(&out).expect("a bundle");
     scene.world.refused(&scene.coder, &["bundle", "create", "t1", "--out", text(&out)], 1, "refused.value");
     assert_eq!(std::fs::read(&out).expect("a bundle"), before);
-    // Its number is taken as well, and an agent that does not work on the task does not change the bundle the task names.
+    // The number of a removed bundle is not reused, and an agent that does not work on the task does not change its bundle.
     assert!(String::from_utf8_lossy(&before).contains("-003\""), "{}", String::from_utf8_lossy(&before));
     assert!(scene.world.show("t1")["patch_bundle"].as_str().expect("a path").contains("-002."));
     for place in [".git/x.json", ".liza/x.json", ".worktrees/x.json"] {
@@ -219,7 +219,7 @@ fn bundles_are_numbered_and_never_written_over() {
     let said = scene.world.json(&scene.coder, &["bundle", "create", "t1"]).ok().data();
     assert_eq!(said["uncommitted"], serde_json::json!(["work/b.txt"]), "{said}");
     scene.world.git_in(&worktree, &["checkout", "-q", "work/b.txt"]);
-    // A bundle can still be made of merged work.
+    // A bundle of merged work can still be made.
     scene.world.json(&scene.coder, &["task", "submit", "t1"]).ok();
     let commit = scene.world.git(&["rev-parse", "task/t1"]);
     scene.world.approve(&scene.reviewer, "t1", &commit);
@@ -233,11 +233,11 @@ fn bundles_are_numbered_and_never_written_over() {
     assert_eq!(files(&third), files(&first));
 }
 
-/// Row D19: whenever the command dies, a bundle is absent or whole.
+/// Row D19: after a kill a bundle is absent or complete.
 #[test]
-fn a_half_written_bundle_is_absent_or_whole() {
+fn killed_create_leaves_no_partial_bundle() {
     let scene = Scene::new();
-    let worktree = scene.begun(&scene.coder, "t1");
+    let worktree = scene.claim_with_checkpoint(&scene.coder, "t1");
     scene.world.write_and_commit(&worktree, &[("work/a.txt", "other\n")]);
     for (point, count) in [("bundle.making", 0), ("bundle.made", 1)] {
         scene

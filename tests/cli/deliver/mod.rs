@@ -1,4 +1,4 @@
-//! `liza deliver`: the branch a person stands on, with its files; what git would refuse; death at any point.
+//! `liza deliver`: moves the branch a person has checked out, with its files; refuses where git would; recovers after kills.
 
 mod requests;
 
@@ -12,7 +12,7 @@ use crate::merging::Team;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World, write};
 
-/// A person stands on `main` with changes of their own, and integration has changed, added and removed files.
+/// A person has `main` checked out with own changes, and integration has changed, added and removed files.
 pub fn scene() -> World {
     let world = World::bare_repo();
     for (file, text) in
@@ -22,7 +22,7 @@ pub fn scene() -> World {
     }
     world.commit_all("files");
     world.human(&["init", "A greeting program"]).ok();
-    ahead(&world);
+    advance_integration(&world);
     // Files of the person that do not conflict with the delivery.
     world.write("notes.txt", "changed\n");
     world.write("staged.txt", "staged\n");
@@ -32,7 +32,7 @@ pub fn scene() -> World {
 }
 
 /// Brings a change of every kind into integration.
-fn ahead(world: &World) {
+fn advance_integration(world: &World) {
     let up = world.home().join("up");
     world.git(&["worktree", "add", "-q", "-b", "up", up.to_str().unwrap(), "main"]);
     write(&up, "keep.txt", &"new\n".repeat(1000));
@@ -46,7 +46,7 @@ fn ahead(world: &World) {
     world.human(&["integration", "advance", "up", "--reason", "work"]).ok();
 }
 
-/// What git says of the person's checkout.
+/// The status that git prints for the person's checkout.
 fn status(world: &World) -> String {
     world.git(&["status", "--porcelain", "--untracked-files=all"])
 }
@@ -96,7 +96,7 @@ fn deliver_refuses_conflicting_local_files() {
     std::fs::remove_dir_all(world.path("dir")).unwrap();
     world.write("dir", "a file\n");
     refused("dir");
-    // Git would write over an ignored file; it may be the only copy.
+    // Git would overwrite an ignored file, which may be the only copy.
     std::fs::remove_file(world.path("dir")).unwrap();
     std::fs::write(world.path(".git/info/exclude"), ".liza\n.worktrees\nrun.sh\n").unwrap();
     world.write("run.sh", "precious\n");
@@ -113,7 +113,7 @@ fn deliver_refuses_conflicting_local_files() {
 }
 
 #[test]
-fn a_delivery_may_die_anywhere() {
+fn killed_delivery_recovers_at_any_step() {
     let world = scene();
     let (before, old) = (status(&world), head(&world, "main"));
     let wanted = head(&world, "integration");
@@ -135,11 +135,11 @@ fn a_delivery_may_die_anywhere() {
 }
 
 #[test]
-fn files_between_two_commits_go_back() {
+fn killed_delivery_restores_partial_files() {
     let world = scene();
     let (before, old) = (status(&world), head(&world, "main"));
     let saved = Saved::of(&world);
-    // As a git that was killed leaves them: written, half written, removed, and its lock.
+    // As a killed git leaves them: written, half written, removed, with git's lock.
     let halfway = || {
         world.dies_at("move.recorded", &HUMAN, &["deliver"]);
         world.write("keep.txt", &"new\n".repeat(1000));
@@ -154,7 +154,7 @@ fn files_between_two_commits_go_back() {
     assert!(!world.path("dir").exists() && !world.path(".git/index.lock").exists());
     world.human(&["deliver"]).ok();
     assert_eq!(status(&world), before);
-    // What the person wrote there meanwhile stays.
+    // Files that the person wrote meanwhile stay.
     saved.restore();
     halfway();
     world.write("keep.txt", "the person's\n");
@@ -169,7 +169,7 @@ fn files_between_two_commits_go_back() {
 }
 
 #[test]
-fn own_commits_pass_the_gates_before_a_delivery() {
+fn targets_own_commits_are_gated_before_delivery() {
     let world = scene();
     world.write("liza.yaml", "gates: [{name: check, command: 'test ! -e broken'}]\n");
     world.git(&["stash", "-q", "--include-untracked"]);
@@ -216,7 +216,7 @@ fn attributes_do_not_hide_a_changed_liza_yaml() {
 }
 
 #[test]
-fn a_conflict_goes_to_the_planner_once() {
+fn delivery_conflict_notifies_planner_once() {
     let world = scene();
     world.git(&["checkout", "-q", "HEAD", "notes.txt"]);
     world.write("keep.txt", "of the person\n");
@@ -230,7 +230,7 @@ fn a_conflict_goes_to_the_planner_once() {
     assert_eq!(head(&world, "main"), old);
     let notes = world.json(&HUMAN, &["inbox"]).ok().data()["human_notes"].clone();
     assert_eq!(notes.as_array().map(Vec::len), Some(1), "{notes}");
-    // The way that the hint names.
+    // The command that the hint names.
     world.git(&["reset", "-q", "staged.txt"]);
     world.git_as(&HUMAN, &world.root, &["merge", "-q", "refs/heads/integration"], &[]);
     world.refused(&HUMAN, &["deliver"], 1, "refused.checked_out");
@@ -242,7 +242,7 @@ fn a_conflict_goes_to_the_planner_once() {
 }
 
 #[test]
-fn changed_settings_are_delivered_by_a_yes_only() {
+fn delivery_of_changed_liza_yaml_needs_consent() {
     let Team { world, .. } = Team::new();
     let up = world.home().join("up");
     world.git(&["worktree", "add", "-q", "-b", "up", up.to_str().unwrap(), "main"]);
@@ -260,10 +260,10 @@ fn changed_settings_are_delivered_by_a_yes_only() {
 }
 
 #[test]
-fn deliver_finds_the_checkout_or_says_why_not() {
+fn deliver_updates_any_checkout_or_says_why_not() {
     let world = scene();
     let (wanted, side) = (head(&world, "integration"), world.home().join("side"));
-    // In another worktree of the person's, from there and from the main one.
+    // In another worktree of the person, called from there and from the main one.
     world.git(&["worktree", "add", "-q", "-b", "side", side.to_str().unwrap(), "main"]);
     write(&side, "keep.txt", "mine\n");
     world.refused(&HUMAN, &["deliver", "--to", "side"], 1, "refused.worktree_dirty");
@@ -272,7 +272,7 @@ fn deliver_finds_the_checkout_or_says_why_not() {
     assert_eq!((&ran.data()["branch"], &ran.data()["new"]), (&json!("side"), &json!(wanted)));
     assert_eq!(world.git_in(&side, &["status", "--porcelain"]), "");
     assert!(side.join("dir/new.txt").is_file() && !world.path("dir").exists());
-    // Twice, in the middle of something, gone, detached.
+    // Two checkouts of the branch, one in a rebase, one deleted, one detached.
     let twice = world.home().join("twice");
     world.git(&["worktree", "add", "-q", "-f", twice.to_str().unwrap(), "main"]);
     world.refused(&HUMAN, &["deliver"], 1, "refused.checked_out");
@@ -287,7 +287,7 @@ fn deliver_finds_the_checkout_or_says_why_not() {
     world.human(&["deliver", "--to", "main"]).ok();
     assert_eq!(head(&world, "main"), wanted);
     assert!(!world.path("dir").exists(), "a detached checkout is left alone");
-    // Names: unknown ones, new ones, one without a commit.
+    // Unknown names, new names, and a name without a commit.
     let error = world.refused(&HUMAN, &["deliver", "--to", "mian"], 1, "refused.value");
     assert!(error["hint"].as_str().unwrap().contains("did you mean `main`"), "{error}");
     world.human(&["deliver", "--to", "release", "--create"]).ok();
@@ -321,7 +321,7 @@ fn accepted_filters_write_the_delivered_files() {
     let files = || (world.read("a.bin"), world.read("b.crlf"), status(&world));
     let wanted = ("working copy\n".to_owned(), "line\r\n".to_owned(), "?? liza.yaml".to_owned());
     assert_eq!(files(), wanted);
-    // Halfway, as the filter wrote it.
+    // A partial file, as the filter wrote it.
     saved.restore();
     world.dies_at("move.recorded", &HUMAN, &["deliver"]);
     world.write("a.bin", "working");
@@ -338,7 +338,7 @@ fn is_executable(path: &Path) -> bool {
 }
 
 #[test]
-fn modes_and_hooks_are_as_git_makes_them() {
+fn delivered_modes_and_hooks_match_git() {
     let world = scene();
     let hook = world.path(".git/hooks/post-merge");
     std::fs::write(&hook, "#!/bin/sh\ntouch \"$HOME/merged-$1\"\n").unwrap();

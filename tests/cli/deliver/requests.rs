@@ -18,7 +18,7 @@ fn remote(world: &World) -> PathBuf {
     bare
 }
 
-/// A program that notes how it was called.
+/// A program that records its arguments.
 fn forge(world: &World, name: &str, then: &str) {
     let path = world.home().join("bin").join(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -29,7 +29,7 @@ fn forge(world: &World, name: &str, then: &str) {
     make_executable(&path);
 }
 
-/// A PATH with git and the shell, but without forge programs of this machine.
+/// A PATH with git and the shell, but without this machine's forge programs.
 fn ask(world: &World, args: &[&str]) -> Ran {
     let bin = world.home().join("bin");
     std::fs::create_dir_all(&bin).unwrap();
@@ -78,7 +78,7 @@ fn pull_request_is_opened_by_gh() {
     assert_eq!(head(&world, "main"), world.git(&["rev-parse", "origin/main"]), "main stays");
     let log = world.human(&["log", "-n", "1"]).ok().stdout;
     assert!(log.contains("record_request"), "{log}");
-    // Again: the request is there.
+    // The second call finds the open request.
     forge(&world, "gh", "echo 'a pull request already exists: https://forge.example/pull/7' >&2; exit 1");
     assert_eq!(ask(&world, &["deliver", "--pr"]).ok().data()["url"], json!("https://forge.example/pull/7"));
     world.refused(&one, &["deliver", "--pr"], 1, "refused.human_only");
@@ -117,7 +117,7 @@ fn without_a_forge_the_command_is_printed() {
         command.starts_with("gh pr create --repo ") && command.contains("--head integration"),
         "{command}"
     );
-    // The printed line works where the program is.
+    // The printed command works where the program is installed.
     forge(&world, "gh", "echo ok");
     let mut shell = world.command("sh", &world.root);
     let path = format!("{}:{}", world.home().join("bin").display(), std::env::var("PATH").unwrap());
@@ -137,7 +137,7 @@ fn without_a_forge_the_command_is_printed() {
     let ran = ask(&world, &["deliver", "--pr"]).exits(8);
     assert!(ran.stdout.contains("could not be pushed"), "{}", ran.stdout);
     assert_eq!(world.git_in(&bare, &["rev-parse", "integration"]), theirs);
-    // Two remotes, and neither is named.
+    // Two remotes, and no `--remote`.
     world.git(&["remote", "rename", "origin", "one"]);
     world.git(&["remote", "add", "two", bare.to_str().unwrap()]);
     world.refused(&HUMAN, &["deliver", "--pr"], 1, "refused.value");

@@ -1,4 +1,4 @@
-//! The auditor: before a routed goal that changes files is complete, and before it is delivered.
+//! The auditor reviews a routed goal that changes files before it is complete and before it is delivered.
 
 use serde_json::json;
 
@@ -50,7 +50,7 @@ audit_block() {
     let ran = run(&world, &["Write one part", "--multi", "--mode", "write"]);
     assert_eq!(data(&ran)["outcome"], "complete", "{}\n{}", ran.stdout, ran.stderr);
     assert_eq!(verdicts(&world), ["NEEDS_EVIDENCE", "BLOCK", "APPROVE"]);
-    // The evidence was brought by an operator, the finding settled by a coder.
+    // An operator brought the evidence, and a coder fixed the finding.
     let probe = world.show("audit-goal-2-1-probe-1");
     assert_eq!(
         (&probe["role"], &probe["kind"], &probe["slice_kind"]),
@@ -100,7 +100,7 @@ verdict_of() {
 }
 
 #[test]
-fn five_blocks_leave_the_decision_to_a_person() {
+fn fifth_blocked_audit_asks_a_person() {
     let world = one_stream(r#"verdict_of() { audit_json BLOCK ',"findings":["it is not good enough"]'; }"#);
     let ran = run(&world, &["Write one part", "--multi"]).exits(1);
     assert_eq!(data(&ran)["outcome"], "stuck", "{}", ran.stdout);
@@ -115,7 +115,7 @@ fn five_blocks_leave_the_decision_to_a_person() {
 }
 
 #[test]
-fn reading_run_has_no_auditor_unless_the_risk_is_high() {
+fn read_only_run_is_audited_only_at_high_risk() {
     let script = r#"
 initial_planning() {
   printf 'tasks:\n- {id: change, title: A change, spec_ref: goal, done_when: ["`true` exits 0"], workstream: a, scope: {in: [a9.txt]}}\n' > "$OUT/change.yaml"

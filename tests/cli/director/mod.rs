@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::{HUMAN, Ran, World};
 use crate::team::{QUICK, answer, scripted};
 
-/// A coder that does any task: it writes a file named after it, and a test.
+/// A coder that does any task: it writes a file named after the task, and a test.
 pub const CODER: &str = r#"
 good_coder() {
   liza task checkpoint "$LIZA_TASK" --intent "the file of $LIZA_TASK says hello" --risks "none, a new file" \
@@ -88,7 +88,7 @@ pub fn slices(ids: &[&str]) -> String {
     format!("[{}]", ids.iter().map(one).collect::<Vec<_>>().join(","))
 }
 
-/// A board whose first goal is given up, so that the next one starts at once.
+/// A board whose first goal is abandoned, so that the next one starts at once.
 pub fn fresh(script: &str) -> World {
     let world = scripted(script);
     world.human(&["goal", "abandon", "goal-1", "--reason", "another one comes"]).ok();
@@ -106,7 +106,7 @@ pub fn data(ran: &Ran) -> Value {
     answer(ran)["data"].clone()
 }
 
-/// The routes on the board, in their order.
+/// The routes on the board, in order.
 pub fn routes(world: &World) -> Vec<Value> {
     let status = world.json(&HUMAN, &["status"]).ok().data();
     status["routes"].as_array().cloned().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Which way a goal goes: one small job, or workstreams.
+//! The route of a goal: one small job, or workstreams.
 
 use super::{CODER, data, fresh, routes, run};
 use crate::support::HUMAN;
@@ -44,12 +44,12 @@ fi
     let route = routes(&world)[0].clone();
     assert_eq!((&route["route"], &route["t_max_s"]), (&"multi".into(), &1200.into()), "{route}");
     assert_eq!((&route["t_why"], &route["risk"]), (&"two modules".into(), &"medium".into()), "{route}");
-    // Its processes may not change the board.
+    // The processes of the estimate may not change the board.
     assert!(out(&world, "refused").ends_with("exit 1\n"), "{}", out(&world, "refused"));
-    // The estimate stands: it is not made again.
+    // The estimate stays: liza does not ask again.
     run(&world, &[]).exits(1);
     assert_eq!((out(&world, "asked").as_str(), routes(&world).len()), ("asked\n", 1));
-    // What is not exactly one value is no estimate.
+    // An answer that is not exactly one value is no estimate.
     let world = fresh(&script.replace("ANSWER", &format!("echo 'Sure:'; {good}")));
     run(&world, &["Rework the parser"]).exits(1);
     let route = routes(&world)[0].clone();
@@ -74,7 +74,7 @@ good_planner() {{ echo "$LIZA_TRIGGER" >> "$OUT/woken"; cp "$LIZA_PROMPT_FILE" "
     let ways: Vec<&str> = routes.iter().filter_map(|route| route["route"].as_str()).collect();
     assert_eq!(ways, ["single", "multi"], "{routes:?}");
     assert!(routes[1]["reason"].as_str().unwrap().contains("ended BLOCKED"), "{routes:?}");
-    // Who asks for a single job gets no planner.
+    // With `--single` the run starts no planner.
     let world = fresh(&script);
     run(&world, &["--single", "Write the greeting"]).exits(1);
     assert_eq!(out(&world, "woken"), "");
@@ -95,7 +95,7 @@ fn queued_goal_is_routed_when_it_starts() {
 }
 
 #[test]
-fn route_flags_are_checked_before_anything_is_done() {
+fn route_flags_are_checked_first() {
     let world = scripted(EVERY_ROLE);
     let before = world.bytes();
     for args in [

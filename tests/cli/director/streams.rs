@@ -1,4 +1,4 @@
-//! Workstreams: planned first, each by its own supervisor, and independent of each other.
+//! Workstreams: each is planned first, by its own supervisor, and independent of the others.
 
 use super::{PLAYBOOK, data, fresh, run, slices, streams};
 use crate::support::HUMAN;
@@ -57,7 +57,7 @@ before_plan() {
     assert_eq!((&merge["role"], &merge["slice_kind"]), (&"supervisor".into(), &"merge".into()));
     assert_eq!(merge["merge"]["nothing"], true, "{merge}");
     assert_eq!(merge["merge"]["by"], "code-reviewer-1", "{merge}");
-    // Neither planner nor run has committed to the repository: every commit is a coder's or liza's merge.
+    // Neither planner nor run has made commits: every commit is a coder's or liza's merge.
     let plan = world.show("a-plan");
     assert_eq!((&plan["kind"], &plan["timebox_minutes"]), (&"report".into(), &10.into()), "{plan}");
     let status = world.json(&HUMAN, &["status"]).ok().data();
@@ -92,7 +92,7 @@ PLAN
 supervisor() { sleep 600; }
 "#,
     ));
-    // Supervisors do not answer: the run is stopped as soon as the planner has tried everything.
+    // Supervisors do not answer: the run ends as soon as the planner has tried everything.
     let running = crate::team::start_quickly(&world, &["--json", "run", "Write two parts", "--multi"]);
     crate::team::until("the planner has tried", || out(&world, "early").contains("\nexit "));
     let tried = |name: &str, code: &str| {
@@ -104,7 +104,7 @@ supervisor() { sleep 600; }
     tried("early", "refused.plan_first");
     crate::team::signal(running.id(), "-TERM");
     running.wait_with_output().expect("it ends");
-    // A person is refused as well, and a supervisor's task is there.
+    // A person is refused as well, and a task for a supervisor exists.
     let early = [
         "task",
         "add",
@@ -122,7 +122,7 @@ supervisor() { sleep 600; }
     ];
     world.refused(&HUMAN, &early, 1, "refused.plan_first");
     assert_eq!(world.show("a-plan")["role"], "supervisor");
-    // Collapsed, it takes only reports.
+    // A collapsed workstream accepts only reports.
     world.human(&["stream", "collapse", "a", "--reason", "it hangs together with another part"]).ok();
     world.refused(&HUMAN, &["stream", "collapse", "a", "--reason", "again"], 1, "refused.transition");
     world.refused(&HUMAN, &["stream", "collapse", "zz", "--reason", "no"], 1, "refused.unknown_record");
@@ -160,7 +160,7 @@ plan_of() {
 }
 
 #[test]
-fn killed_run_leaves_a_plan_that_the_next_one_accepts() {
+fn next_run_accepts_plan_of_killed_run() {
     let world = fresh(&two_streams(""));
     let mut env = crate::team::QUICK.to_vec();
     env.push(("LIZA_CRASH_AT", "plan.read"));

@@ -1,4 +1,4 @@
-//! Many slices at once: within the window, refilled as any finishes.
+//! Many slices at once: at most as many as the window allows, and the next starts when one finishes.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::team::events;
 
 #[test]
 fn many_slices_run_within_the_window() {
-    // Forty where the long tests are asked for.
+    // Forty slices in the long tests.
     let count = sweep(14, 40);
     let names: Vec<String> = (1..=count).map(|number| format!("a{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -22,7 +22,7 @@ fn many_slices_run_within_the_window() {
     for name in &names {
         assert_eq!(world.status_of(name), "MERGED", "{name}");
     }
-    // Who was at work at the same time, in the order of the events of the run.
+    // How many agents worked at the same time, by the events of the run.
     let (mut at_work, mut most, mut coders) = (BTreeSet::new(), 0, BTreeSet::new());
     for event in events(&ran) {
         let agent = event["agent"].as_str().unwrap_or_default().to_owned();

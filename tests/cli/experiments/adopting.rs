@@ -1,7 +1,7 @@
 use super::Bench;
 
 #[test]
-fn an_adopted_run_is_reviewed_and_merged_with_its_origin() {
+fn adopted_run_is_reviewed_and_merge_names_it() {
     let bench = Bench::new();
     bench.world.write("tests/test_param.sh", "grep -qx '[0-9]*' param\n");
     bench.world.commit_all("a test");
@@ -22,7 +22,7 @@ fn an_adopted_run_is_reviewed_and_merged_with_its_origin() {
         .to_owned();
     let message = bench.world.git(&["log", "-1", "--format=%B", &commit]);
     assert!(message.contains(&format!("Liza-Experiment: {run_id}")), "{message}");
-    // Who adopted it is its implementer, and so are the coder and the reviewer of the run.
+    // The agent that adopts the run is its implementer, and so are the coder and the reviewer of the run.
     bench.world.tier0(&coder, &["review", "claim", "better"], "tier0.self_approval");
     let end = run_id.rsplit('-').next().expect("four digits").to_owned();
     for name in ["coder", "reviewer"] {
@@ -48,7 +48,7 @@ fn only_what_the_reviewer_saw_is_adopted() {
     let coder = bench.world.register("coder", "coder-1");
     let adopted = bench.world.json(&coder, &["experiment", "adopt", "up", "--task", "better"]).ok().data();
     assert_eq!(adopted["files"], serde_json::json!(["param"]));
-    // A ref that was moved since is not what was approved.
+    // A ref that moved since then is not the approved one.
     let kept = bench.summary("up")["ref"].as_str().expect("a ref").to_owned();
     bench.world.git(&["update-ref", &kept, "HEAD"]);
     bench.world.task("again", &["src/"]);

@@ -10,7 +10,7 @@ const PLAN: &str = "PLAN\n1. change param\n\nRISKS\nnone worth a name";
 const CHANGED: &str = "I changed param.";
 const REVIEW: &str = "It does what the plan says.\n\nVERDICT: APPROVE";
 
-/// What the program prints, with this text as the last message of the agent.
+/// What the program prints, with this text as the agent's last message.
 fn output(provider: &str, text: &str) -> String {
     let path = format!("{}/tests/cli/fixtures/providers/{provider}.out", env!("CARGO_MANIFEST_DIR"));
     let recorded = std::fs::read_to_string(path).expect("an output");
@@ -23,7 +23,7 @@ fn output(provider: &str, text: &str) -> String {
 }
 
 #[test]
-fn every_provider_of_the_catalog_plays_all_three() {
+fn every_provider_plays_all_experiment_roles() {
     let bench = Bench::new();
     let bin = bench.world.home().join("bin");
     std::fs::create_dir_all(&bin).expect("a directory");

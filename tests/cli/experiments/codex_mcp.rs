@@ -37,7 +37,7 @@ fn settings(bench: &Bench, command: &str) {
 }
 
 #[test]
-fn approvals_are_given_inside_the_worktree_only() {
+fn codex_approvals_apply_only_in_the_worktree() {
     if !std::path::Path::new("/usr/bin/python3").exists()
         && std::env::var_os("PATH")
             .is_none_or(|paths| !std::env::split_paths(&paths).any(|dir| dir.join("python3").exists()))
@@ -75,7 +75,7 @@ fn approvals_are_given_inside_the_worktree_only() {
 }
 
 #[test]
-fn a_codex_without_mcp_server_is_named_with_the_way_out() {
+fn codex_without_mcp_server_error_names_the_fix() {
     let bench = Bench::new();
     settings(&bench, "[sh, -c, 'echo unknown command mcp-server >&2; exit 2']");
     let summary = bench.tried("x");

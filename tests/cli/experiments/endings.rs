@@ -1,4 +1,4 @@
-//! Each way a run can end, and what is said about it.
+//! Each way a run can end, and the report about it.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ fn ended(summary: &Value, status: &str, why: &str) {
 }
 
 #[test]
-fn a_plan_without_sections_is_asked_for_once_more() {
+fn incomplete_plan_is_requested_once_more() {
     let bench = Bench::new();
     bench.agent("planner", "cat > $HOME/asked-$(ls $HOME | grep -c asked); echo I would change it\n");
     ended(&bench.tried("do: echo 11 > param"), "plan_failed", "no section PLAN and RISKS");
@@ -21,7 +21,7 @@ fn a_plan_without_sections_is_asked_for_once_more() {
 }
 
 #[test]
-fn agents_that_fail_are_named_with_what_they_said() {
+fn failed_agent_is_reported_with_its_output() {
     let bench = Bench::new();
     bench.agent("coder", "echo 'no credit left' >&2; exit 3\n");
     ended(&bench.tried("x"), "coder_failed", "the coder (coder) failed, exit 3: no credit left");
@@ -30,7 +30,7 @@ fn agents_that_fail_are_named_with_what_they_said() {
 }
 
 #[test]
-fn no_change_and_endless_rejections_end() {
+fn run_ends_after_no_change_or_many_rejections() {
     let bench = Bench::new();
     ended(&bench.tried("nothing to do"), "no_change", "changed nothing");
     ended(&bench.tried("do: echo bad > note"), "rejected", "changed nothing after the review of round 1");
@@ -40,7 +40,7 @@ fn no_change_and_endless_rejections_end() {
 }
 
 #[test]
-fn a_reviewer_without_a_verdict_rejects() {
+fn review_without_verdict_counts_as_rejection() {
     let bench = Bench::with("  max_review_rounds: 0\n");
     bench.agent(
         "reviewer",
@@ -52,7 +52,7 @@ fn a_reviewer_without_a_verdict_rejects() {
 }
 
 #[test]
-fn a_reviewer_that_changes_files_changes_nothing() {
+fn reviewers_file_changes_are_undone() {
     let bench = Bench::new();
     bench.agent("reviewer", "cat > /dev/null; echo 99 > param; echo mine > added; echo 'VERDICT: APPROVE'\n");
     let summary = bench.tried("do: echo 11 > param");
@@ -61,14 +61,14 @@ fn a_reviewer_that_changes_files_changes_nothing() {
 }
 
 #[test]
-fn red_tests_and_failed_sweeps_have_no_score() {
+fn failed_tests_or_sweep_give_no_score() {
     let bench = Bench::new();
     ended(&bench.tried("do: echo x > param"), "tests_failed", "exit 1");
     ended(&bench.tried("do: echo 11 > param; echo exit 4 > sweep.sh"), "sweep_failed", "exit 4");
 }
 
 #[test]
-fn results_that_are_stale_or_malformed_are_no_score() {
+fn stale_or_malformed_results_give_no_score() {
     let bench = Bench::new();
     let with_sweep = |sweep: &str| {
         bench.tried(&format!("do: echo 11 > param; cat > sweep.sh <<'END'\ndo: {sweep}\ndo: END"))
@@ -84,7 +84,7 @@ fn results_that_are_stale_or_malformed_are_no_score() {
 }
 
 #[test]
-fn a_sweep_that_hangs_is_ended_with_what_it_started() {
+fn hanging_sweep_is_killed_with_its_processes() {
     let bench = Bench::with("  sweep_timeout: 1\n");
     let summary = bench.tried("do: echo 11 > param; echo 'setsid sh -c \"echo \\$\\$ > $HOME/pid; sleep 600\" & sleep 600' > sweep.sh");
     ended(&summary, "sweep_failed", "longer than 1 s");
@@ -93,13 +93,13 @@ fn a_sweep_that_hangs_is_ended_with_what_it_started() {
 }
 
 #[test]
-fn a_change_that_holds_a_secret_is_an_error() {
+fn change_with_a_secret_ends_as_error() {
     let bench = Bench::new();
     bench.world.write(".env", "API_KEY=canary-8f3a77\nPATH=/nowhere\nSHORT=abc\n");
     bench.world.write(".gitignore", ".env\n");
     bench.agent("coder", "echo $API_KEY > leaked; echo \"key $API_KEY, path $PATH\"; echo 11 > param\n");
     ended(&bench.tried("x"), "error", "the value of the variable API_KEY");
-    // Without the leak: the value is in no artifact, and a variable that is set keeps its value.
+    // Without the leak: no artifact contains the value, and a variable that is already set keeps its value.
     bench.agent("coder", "echo \"key $API_KEY, path $PATH\"; echo 11 > param\n");
     bench.world.write("sweep.sh", "echo $API_KEY; printf 'score\\n11\\n' > results.csv\n");
     bench.world.commit_all("a sweep that prints");

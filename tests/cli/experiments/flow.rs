@@ -2,7 +2,7 @@ use super::Bench;
 use crate::support::HUMAN;
 
 #[test]
-fn ideas_become_scored_changes_with_all_artifacts() {
+fn ideas_are_scored_and_leave_all_artifacts() {
     let bench = Bench::new();
     bench.idea("a", "# Up\ndo: echo 12 > param\n");
     bench.idea("b", "# Fixed\ndo: printf '11\\n' > param; echo bad > note\nfix: rm note\n");
@@ -45,13 +45,13 @@ fn ideas_become_scored_changes_with_all_artifacts() {
             "tests.log",
         ]
     );
-    // The prompt of a fix is its feedback and the rest of what the coder is told.
+    // The prompt of a fix contains the feedback and the rest of the coder's prompt.
     let feedback = bench.artifact("fixed", "coder_fix_prompt_round_2.txt");
     assert!(feedback.contains("the line bad has to go"), "{feedback}");
     assert!(bench.artifact("fixed", "coder_prompt_round_2.txt").starts_with(&feedback));
     let spans = bench.artifact("fixed", "agents_trace.jsonl");
     assert_eq!(spans.matches("\"step\":\"coder\"").count(), 2, "{spans}");
-    // Nothing of it is in the person's checkout, and no worktree is left.
+    // The person's checkout is unchanged, and no worktree is left.
     assert_eq!(bench.world.git(&["status", "--porcelain"]), before);
     assert_eq!(bench.world.git(&["worktree", "list"]).lines().count(), 1);
     let kept = up["ref"].as_str().expect("a ref");
@@ -59,7 +59,7 @@ fn ideas_become_scored_changes_with_all_artifacts() {
 }
 
 #[test]
-fn a_diff_gives_its_tree_with_new_binary_and_executable_files() {
+fn recorded_diff_rebuilds_the_exact_tree() {
     let bench = Bench::new();
     let steps = "do: echo 11 > param; printf '\\000\\377' > blob; mkdir -p new/dir; echo '#!/bin/sh' > new/dir/run; chmod +x new/dir/run; rm sweep.sh; ln -s param link; printf 'no end' > 'a name'\n";
     bench.agent("reviewer", "cat > /dev/null; echo 'VERDICT: APPROVE'\n");
@@ -77,7 +77,7 @@ fn a_diff_gives_its_tree_with_new_binary_and_executable_files() {
 }
 
 #[test]
-fn a_board_is_not_needed_and_its_switches_are_obeyed() {
+fn experiment_needs_no_board_but_obeys_switches() {
     let bench = Bench::new();
     bench.idea("a", "# Up\ndo: echo 12 > param\n");
     bench.world.human(&["init", "improve the number"]).ok();
@@ -87,7 +87,7 @@ fn a_board_is_not_needed_and_its_switches_are_obeyed() {
     bench.world.human(&["resume"]).ok();
     bench.run(&[]).ok();
     assert_eq!(bench.summary("up")["status"], "scored");
-    // Refs of runs are accounted for.
+    // `verify` accepts the refs of runs.
     bench.world.sound();
     assert!(!bench.world.human(&["doctor"]).stdout.contains("experiments"), "no orphans");
 }
@@ -112,7 +112,7 @@ fn agents_of_an_experiment_cannot_change_the_board() {
 }
 
 #[test]
-fn the_working_tree_can_be_the_base() {
+fn working_tree_can_be_the_base() {
     let bench = Bench::new();
     bench.world.write("param", "20\n");
     bench.world.write("new.txt", "not committed\n");
@@ -124,7 +124,7 @@ fn the_working_tree_can_be_the_base() {
 }
 
 #[test]
-fn several_at_once_have_slots_and_temporary_directories() {
+fn parallel_runs_get_slots_and_temp_directories() {
     let bench = Bench::new();
     bench.world.write(
         "sweep.sh",
@@ -169,7 +169,7 @@ fn kept_worktrees_are_unlocked_and_pruned_later() {
 }
 
 #[test]
-fn the_report_comes_in_five_forms() {
+fn report_has_five_formats() {
     let bench = Bench::new();
     bench.idea("a", "# Up\ndo: echo 12 > param\n");
     bench.idea("b", "# Down\ndo: echo 9 > param\n");
@@ -192,7 +192,7 @@ fn the_report_comes_in_five_forms() {
 }
 
 #[test]
-fn an_idea_that_is_gone_when_its_turn_comes_is_left() {
+fn idea_removed_during_the_run_is_skipped() {
     let bench = Bench::new();
     for name in ["a", "b", "c"] {
         bench.idea(name, &format!("# {name} idea\ndo: echo 11 > param\n"));

@@ -1,4 +1,4 @@
-//! Agents that do what they should not, and disks that are full.
+//! Agents that misbehave, and full disks.
 
 use super::Bench;
 use crate::directory_trees::{can_mount, mounted};
@@ -11,7 +11,7 @@ fn checkout(bench: &Bench) -> [String; 3] {
 }
 
 #[test]
-fn a_worktree_without_its_git_link_leads_nowhere_else() {
+fn unlinked_worktree_never_reaches_the_checkout() {
     let bench = Bench::new();
     bench.world.write("param", "typed by a person\n");
     let before = checkout(&bench);
@@ -31,7 +31,7 @@ fn a_worktree_without_its_git_link_leads_nowhere_else() {
             assert_eq!(bench.world.read("param"), "typed by a person\n");
         }
     }
-    // What lies there and is kept nowhere stays for the person to look at.
+    // Files that are saved nowhere stay for the person to look at.
     let pruned = bench.world.json(&HUMAN, &["experiment", "prune"]).ok().data();
     assert!(!pruned["stay"].as_array().expect("some").is_empty(), "{pruned}");
 }
@@ -70,7 +70,7 @@ fn secrets_reach_no_artifact_in_any_form() {
         .write("sweep.sh", "printf 'score,note\\n11,%s\\n' \"$(echo \"$PEM\" | sed -n 2p)\" > results.csv\n");
     bench.world.commit_all("a sweep that tells");
     assert_eq!(bench.tried("do: echo 11 > param")["status"], "scored");
-    // A key in a binary file, or a line of one, is found too.
+    // A key in a binary file, or one line of a key, is found too.
     for leak in ["printf '\\000%s' \"$TOKEN\" > blob", "echo \"$PEM\" > key"] {
         bench.agent(
             "coder",
@@ -90,7 +90,7 @@ fn secrets_reach_no_artifact_in_any_form() {
 }
 
 #[test]
-fn full_disk_ends_a_run_and_the_next_call_goes_on() {
+fn run_continues_after_a_full_disk() {
     if !can_mount() {
         return;
     }
@@ -142,7 +142,7 @@ fn full_disk_ends_a_run_and_the_next_call_goes_on() {
 }
 
 #[test]
-fn files_that_cannot_grow_end_a_run_and_lose_nothing() {
+fn file_size_limit_ends_run_without_loss() {
     let bench = Bench::new();
     bench.idea("a", "# Up\ndo: echo 12 > param\n");
     let before = bench.world.git(&["status", "--porcelain", "param"]);

@@ -29,7 +29,7 @@ fn killed_run_is_interrupted_and_continued() {
 }
 
 #[test]
-fn ctrl_c_ends_cleanly_and_the_rest_is_tried_later() {
+fn ctrl_c_leaves_remaining_ideas_for_next_run() {
     let bench = Bench::new();
     bench.agent("coder", "cat > /dev/null; echo 11 > param; touch $HOME/at-work; exec sleep 600\n");
     bench.idea("a", "# First\nx\n");
@@ -44,7 +44,7 @@ fn ctrl_c_ends_cleanly_and_the_rest_is_tried_later() {
     let status = running.wait().expect("ended");
     assert_eq!((status.code(), status.signal()), (Some(130), None));
     assert_eq!(bench.summary("first")["status"], "interrupted");
-    // What the coder had done is kept, and nothing of it is left running or lying about.
+    // The coder's work is kept, and no process and no file of it is left.
     let kept = bench.summary("first")["ref"].as_str().expect("a ref").to_owned();
     assert_eq!(bench.world.git(&["show", &format!("{kept}:param")]), "11");
     assert_eq!(bench.world.git(&["worktree", "list"]).lines().count(), 1);
@@ -57,7 +57,7 @@ fn ctrl_c_ends_cleanly_and_the_rest_is_tried_later() {
 }
 
 #[test]
-fn interrupted_fix_is_kept_beside_what_was_reviewed() {
+fn interrupted_fix_does_not_change_reviewed_ref() {
     let bench = Bench::new();
     bench.agent(
         "coder",
@@ -98,7 +98,7 @@ fn worktree_with_unsaved_files_stays() {
 }
 
 #[test]
-fn a_finished_run_stays_finished_if_its_end_is_killed() {
+fn kill_during_cleanup_keeps_the_result() {
     let bench = Bench::new();
     bench.idea("a", "# Up\ndo: echo 12 > param\n");
     for point in ["experiment.ended", "experiment.worktree_deleted"] {
@@ -111,12 +111,12 @@ fn a_finished_run_stays_finished_if_its_end_is_killed() {
 }
 
 #[test]
-fn pause_waits_for_the_phase_and_abort_does_not() {
+fn pause_lets_phase_finish_and_abort_ends_it() {
     let bench = Bench::new();
     bench.world.human(&["init", "improve the number"]).ok();
     let liza = &["experiment", "run", "ideas"];
     let start = || bench.world.liza_command(&HUMAN, &bench.world.root, liza).start().expect("started");
-    // ABORT ends what runs.
+    // ABORT ends the running agent.
     bench.agent("coder", "echo 11 > param; touch $HOME/at-work; exec sleep 600\n");
     bench.idea("a", "# Up\nx\n");
     let mut running = start();
@@ -126,7 +126,7 @@ fn pause_waits_for_the_phase_and_abort_does_not() {
     let summary = bench.summary("up");
     assert_eq!((&summary["status"], &summary["error"]), (&"interrupted".into(), &"ABORT is set".into()));
     std::fs::remove_file(bench.world.path(".liza/ABORT")).expect("taken away");
-    // PAUSE lets the coder finish, and nothing else begins.
+    // PAUSE lets the coder finish and starts nothing else.
     bench.agent("coder", &format!("echo 11 > param; touch {}\n", bench.world.path(".liza/PAUSE").display()));
     bench.run(&[]).exits(5);
     let summary = bench.summary("up");

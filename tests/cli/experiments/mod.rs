@@ -1,4 +1,4 @@
-//! `liza experiment`: ideas in, scored changes out, with agents that are scripts.
+//! `liza experiment`: from ideas to scored changes, with scripted agents.
 
 mod adopting;
 mod agents;
@@ -21,14 +21,14 @@ pub struct Bench {
 }
 
 const PLANNER: &str = "cat > /dev/null; printf 'PLAN\\n1. change param\\n\\nRISKS\\nnone worth a name\\n'\n";
-/// Lines `do: COMMAND` of an idea are carried out; after a rejection also lines `fix: COMMAND`.
+/// Executes the lines `do: COMMAND` of an idea; after a rejection also the lines `fix: COMMAND`.
 const CODER: &str = r##"p=$(cat)
 printf '%s\n' "$p" | sed -n 's/^do: //p' > "$HOME/steps"
 case "$p" in *"# Review"*) printf '%s\n' "$p" | sed -n 's/^fix: //p' >> "$HOME/steps" ;; esac
 . "$HOME/steps"
 echo "did what the idea says"
 "##;
-/// Rejects a change that holds the word `bad`.
+/// Rejects a change that contains the word `bad`.
 const REVIEWER: &str = r#"p=$(cat)
 case "$p" in *"+bad"*) echo "the line bad has to go"; echo "VERDICT: REJECT" ;; *) echo fine; echo "VERDICT: APPROVE" ;; esac
 "#;
@@ -70,7 +70,7 @@ impl Bench {
         std::fs::write(self.world.home().join(format!("{name}.sh")), text).expect("written");
     }
 
-    /// One file an idea.
+    /// One file per idea.
     pub fn idea(&self, name: &str, text: &str) {
         self.world.write(&format!("ideas/{name}.md"), text);
     }
@@ -87,7 +87,7 @@ impl Bench {
         shown["run"].clone()
     }
 
-    /// Tries one idea and gives its summary.
+    /// Tries one idea and returns its summary.
     pub fn tried(&self, text: &str) -> Value {
         self.idea("one", &format!("# One\n{text}\n"));
         self.run(&["--only", "one"]);

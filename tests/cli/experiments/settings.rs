@@ -2,7 +2,7 @@ use super::Bench;
 use crate::support::HUMAN;
 
 #[test]
-fn odd_sources_of_ideas_are_refused_by_name() {
+fn invalid_idea_sources_are_refused_by_name() {
     let bench = Bench::new();
     let said = |path: &str, exit: i32| bench.world.human(&["experiment", "run", path]).exits(exit).stderr;
     assert!(said("nowhere", 9).contains("nowhere"));
@@ -19,7 +19,7 @@ fn odd_sources_of_ideas_are_refused_by_name() {
 }
 
 #[test]
-fn settings_that_cannot_work_are_named_before_anything_is_made() {
+fn bad_settings_are_refused_before_any_run() {
     let bench = Bench::new();
     bench.idea("a", "# Up\nx\n");
     for (more, named) in [
@@ -38,7 +38,7 @@ fn settings_that_cannot_work_are_named_before_anything_is_made() {
 }
 
 #[test]
-fn the_planner_is_shown_listed_files_and_own_prompts_are_used() {
+fn planner_gets_listed_files_and_custom_prompts() {
     let bench = Bench::with("  planner_repo_files: shown.txt\n  prompts: {planner: my-planner.md}\n");
     bench.world.write("shown.txt", "# what to show\nsweep.sh\n*.csv\n");
     bench.world.write("my-planner.md", "Plan as I like it.\n");

@@ -1,4 +1,4 @@
-//! Processes started by a gate may not change the board: a gate runs what a coder wrote.
+//! Processes started by a gate may not change the board: a gate runs code that a coder wrote.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::{GATE_REFUSAL, configure, log_of, said, with_gates};
 
 const LIZA: &str = env!("CARGO_BIN_EXE_liza");
 
-/// Every attempt, one a line, to act on the board at `root`; `$T` is the token file of the reviewer.
+/// All attempts to change the board at `root`, one per line; `$T` is the token file of the reviewer.
 fn attempts(world: &World, commit: &str) -> Vec<String> {
     let root = world.root.display();
     let file = world.path(".liza/tokens/code-reviewer-1");
@@ -43,7 +43,7 @@ fn attempts(world: &World, commit: &str) -> Vec<String> {
     all.push(format!("env -i {token} '{LIZA}' --board '{root}/.liza' {approve}"));
     all.push(format!("cd / && LIZA_DIR='{root}/.worktrees/../.liza' '{LIZA}' {approve}"));
     all.push(format!("setsid sh -c \"cd '{root}'; setsid '{LIZA}' {approve}\""));
-    // Forked twice: its parents are gone when it acts.
+    // Forked twice: its parents have ended when it acts.
     all.push(format!(
         "setsid sh -c \"(sh -c 'sleep 0.2; cd {root}; env -i {LIZA} note late; echo over >&2') & exit 0\"; sleep 1"
     ));
@@ -68,7 +68,7 @@ fn reviewed() -> (World, Who, String) {
 }
 
 #[test]
-fn nothing_that_a_gate_starts_changes_the_board() {
+fn gate_descendants_cannot_change_the_board() {
     let (world, _, commit) = reviewed();
     let attempts = attempts(&world, &commit);
     let count = attempts.len();
@@ -88,9 +88,9 @@ fn nothing_that_a_gate_starts_changes_the_board() {
     world.sound();
 }
 
-/// Kills the holder, so that the liza process gets the orphan, and stops that one until the orphan has tried to act. What it
-/// heard is in the file.
-fn rebellion(world: &World) -> (String, std::path::PathBuf) {
+/// Kills the holder, so that the orphan becomes a child of liza, and stops liza until the orphan has tried to act. The
+/// file holds the answer.
+fn gate_that_kills_its_holder(world: &World) -> (String, std::path::PathBuf) {
     let seen = world.home().join("seen");
     let parent = |of: &str| format!("$(awk '/^PPid/{{print $2}}' /proc/{of}/status)");
     let act = |how: &str| format!("{how} '{LIZA}' note freed >>'{}' 2>&1", seen.display());
@@ -109,11 +109,11 @@ fn rebellion(world: &World) -> (String, std::path::PathBuf) {
 #[test]
 fn gate_that_kills_its_holder_is_still_refused() {
     let (world, _, _) = reviewed();
-    let (script, seen) = rebellion(&world);
+    let (script, seen) = gate_that_kills_its_holder(&world);
     configure(&world, json!([{ "name": "rebel", "command": script }]));
     let before = board_of(&world);
     assert_eq!(said(&world, "rebel")["status"], "could_not_run");
-    // Three acts of each of three tries.
+    // Three commands in each of three attempts.
     assert_eq!(super::text_of(&seen).matches(GATE_REFUSAL).count(), 9, "{}", super::text_of(&seen));
     assert_eq!(board_of(&world), before);
 
@@ -161,7 +161,7 @@ fn validation_processes_cannot_change_the_board() {
 #[test]
 fn gate_process_runs_no_recovery() {
     let (world, coder, _) = reviewed();
-    // A claim that died in the middle waits to be ended by the next command of an agent or a person.
+    // A killed claim waits for recovery by the next command of an agent or a person.
     world.task("t2", &["b.txt", "tests/test_t2.sh"]);
     let _ = world.json_env(&coder, &["task", "claim", "t2"], &[("LIZA_CRASH_AT", "claim.begun")]);
     let before = board_of(&world);
@@ -170,7 +170,7 @@ fn gate_process_runs_no_recovery() {
     configure(&world, json!([{ "name": "actor", "command": acts }]));
     assert_eq!(said(&world, "actor")["status"], "pass");
     assert_eq!(board_of(&world), before);
-    // A person's command does it.
+    // A person's command recovers it.
     world.human(&["note", "y"]).ok();
     assert!(world.state().contains("intents: []"), "{}", world.state());
 }

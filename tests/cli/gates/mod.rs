@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::support::{HUMAN, World};
 
-/// A board with these gates; nothing else is in its `liza.yaml`.
+/// A board whose `liza.yaml` holds only these gates.
 pub fn with_gates(gates: Value) -> World {
     let world = World::new();
     configure(&world, gates);
@@ -31,7 +31,7 @@ pub fn configure_with(world: &World, gates: Value, gating: Value) {
     world.write("liza.yaml", &json!({ "version": 1, "gates": gates, "gating": gating }).to_string());
 }
 
-/// Gates of these names and commands that do not end the run if they do not pass.
+/// Optional gates with these names and commands, which do not fail the run.
 pub fn optional(commands: &[(&str, Value)]) -> Value {
     let gate =
         |(name, command): &(&str, Value)| json!({ "name": name, "command": command, "optional": true });
@@ -44,7 +44,7 @@ pub fn run_all(world: &World) -> Value {
     world.json(&HUMAN, &["gate", "run", "--tree", "main"]).ok().data()
 }
 
-/// The result of one gate on `main`, run again.
+/// The result of one gate on `main`, run again without reuse.
 #[track_caller]
 pub fn said(world: &World, name: &str) -> Value {
     let ran = world.json(&HUMAN, &["gate", "run", "--tree", "main", "--gate", name, "--fresh"]);
@@ -58,7 +58,7 @@ pub fn log_of(world: &World, said: &Value) -> String {
     String::from_utf8_lossy(&std::fs::read(world.path(log)).expect("a log")).into_owned()
 }
 
-/// Processes whose command line has this word.
+/// Processes whose command line contains this word.
 pub fn alive(marker: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
@@ -72,12 +72,12 @@ pub fn alive(marker: &str) -> Vec<String> {
     found
 }
 
-/// A marker that no other process has, inside of this world's own paths.
+/// A word that only this world's processes have, from its own paths.
 pub fn marker(world: &World, word: &str) -> String {
     format!("{}-{word}", world.home().file_name().expect("a name").to_string_lossy().replace('.', "x"))
 }
 
-/// Looks again and again until it is so.
+/// Checks repeatedly until the condition holds.
 #[track_caller]
 pub fn until(what: &str, holds: impl Fn() -> bool) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
@@ -87,7 +87,7 @@ pub fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// The private worktrees that were made.
+/// The private worktrees that exist.
 pub fn places(world: &World) -> Vec<String> {
     let entries = std::fs::read_dir(world.path(".worktrees/.gates")).expect("places").flatten();
     let mut names: Vec<String> =
@@ -100,5 +100,5 @@ pub fn text_of(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The refusal of a process started by a gate, as it stands in the gate's output.
+/// The refusal of a process started by a gate, as the gate's output shows it.
 pub const GATE_REFUSAL: &str = "started by a gate or by git for liza; it may not change the board";

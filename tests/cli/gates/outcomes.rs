@@ -6,7 +6,7 @@ use super::{alive, log_of, marker, optional, run_all, said, with_gates};
 
 #[test]
 fn gate_passes_fails_or_could_not_run() {
-    // Name, command, what it comes to, how often it ran, and a word of the reason.
+    // Name, command, expected outcome, number of runs, and a word of the reason.
     let table: [(&str, Value, &str, u64, &str); 8] = [
         ("fine", json!(["true"]), "pass", 1, ""),
         ("shell", json!("test -f README.md && echo 'a b' | grep -q 'a b'"), "pass", 1, ""),
@@ -45,7 +45,7 @@ fn required_gate_not_passed_exits_7() {
         assert!(ran.data()["gates"].get("second").is_none(), "{}", ran.stdout);
         let text = world.human(&["gate", "run", "--tree", "main"]).exits(7).stdout;
         assert!(text.contains("second         not run"), "{text}");
-        // Alone it can be asked all the same.
+        // A single gate can still be run.
         world.human(&["gate", "run", "--tree", "main", "--gate", "second"]).ok();
     }
 }
@@ -77,7 +77,7 @@ fn gate_daemons_do_not_outlive_the_gate() {
         &world,
         optional(&[
             ("daemon", json!(daemon)),
-            // A gate that kills its holder is ended by the process above.
+            // If a gate kills its holder, the process above ends the gate.
             ("rebel", json!(format!("(setsid {endless} &) ; kill -9 $PPID; {endless}"))),
         ]),
     );
@@ -106,7 +106,7 @@ fn gate_output_flood_is_bounded() {
 }
 
 #[test]
-fn a_gate_finds_nothing_on_its_standard_input() {
+fn standard_input_of_a_gate_is_empty() {
     let world =
         with_gates(json!([{ "name": "asks", "command": "read answer; cat; echo \"got <$answer>\"" }]));
     let args = ["--json", "gate", "run", "--tree", "main"];
@@ -131,7 +131,7 @@ fn flaky_gate_is_retried_if_allowed_and_marked() {
         (&json!("pass"), &json!(true), &json!(2))
     );
     assert!(log_of(&world, &found).contains("[run again: try 2]"));
-    // Taken again, it is still no clean pass.
+    // Reused, the pass is still marked as flaky.
     let again = run_all(&world)["gates"]["flaky"].clone();
     assert_eq!((&again["reused"], &again["flaky"]), (&json!(true), &json!(true)));
     let text = world.human(&["gate", "run", "--tree", "main"]).ok().stdout;
@@ -155,10 +155,10 @@ fn only_the_report_of_this_run_counts() {
         (&json!("pass"), &json!(2), &json!(2)),
         "{found}"
     );
-    // The directory is kept, the report in it is not taken for this run's.
+    // The directory is kept, but its old report does not count for this run.
     super::configure_with(&world, gate("test -d out".to_owned(), "out/r.xml"), keep);
     assert_eq!(said(&world, "unit")["status"], "could_not_run");
-    // A link of the tree's own making leads nowhere either, and nothing is removed behind it.
+    // A link made by the tree leads nowhere either, and no file behind it is removed.
     std::fs::write(world.home().join("r.xml"), junit).unwrap();
     std::os::unix::fs::symlink(world.home(), world.path("away")).unwrap();
     world.commit_all("a link");

@@ -62,7 +62,7 @@ fn gate_file_of_task_has_documented_keys() {
     world.sound();
 }
 
-/// Only the owner may read what is below `.liza`.
+/// Only the owner may read files below `.liza`.
 fn private(world: &World) {
     let mut looked_at = 0;
     let mut left = vec![world.path(".liza/gates"), world.path(".liza/locks")];
@@ -78,7 +78,7 @@ fn private(world: &World) {
 }
 
 #[test]
-fn a_tree_of_no_task_has_its_own_file_and_logs() {
+fn gate_run_on_a_tree_has_own_file_and_logs() {
     let world = with_gates(three());
     world.human(&["gate", "run", "--tree", "main"]).ok();
     let tree = world.git(&["rev-parse", "main^{tree}"]);
@@ -97,7 +97,7 @@ fn gate_output_is_shown_escaped() {
     world.human(&["gate", "run", "--tree", "main"]).exits(7);
     let shown = world.human(&["gate", "show", "--tree", "main", "--log", "rude"]).ok().stdout;
     assert!(shown.contains("red") && !shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");
-    // A tampered record that points elsewhere opens nothing.
+    // A tampered record that points to another path opens no file.
     let tree = world.git(&["rev-parse", "main^{tree}"]);
     let path = format!(".liza/gates/tree-{}.gate.json", &tree[..12]);
     for away in ["/etc/passwd", ".liza/../liza.yaml", "liza.yaml"] {

@@ -1,4 +1,4 @@
-//! A pass is not repeated for the same tree, command, settings and environment, and for nothing else.
+//! A pass is reused only for the same tree, command, settings and environment.
 
 use serde_json::{Value, json};
 

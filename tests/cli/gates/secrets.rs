@@ -1,4 +1,4 @@
-//! What a gate gets of the caller's environment (row F4), and what of a task never gets to a shell (row F2).
+//! Which variables a gate gets from the caller (row F4), and that no text of a task reaches a shell (row F2).
 
 use serde_json::json;
 
@@ -54,7 +54,7 @@ fn everything_below(world: &World) -> String {
 
 #[test]
 fn no_secret_reaches_a_gate_its_log_or_a_report() {
-    // It prints its environment, and what it can see of the process that started it.
+    // The gate prints its environment, and what it can read of the process that started it.
     let nosy = "env; judge=$(awk '/^PPid/{print $2}' /proc/$PPID/status); tr '\\0' '\\n' < /proc/$judge/environ; \
         cat \"$HOME/netrc\"; exit 1";
     let world = with_gates(json!([{ "name": "nosy", "command": nosy }, { "name": "own", "command": "env" }]));
@@ -68,7 +68,7 @@ fn no_secret_reaches_a_gate_its_log_or_a_report() {
     env.push(("LIZA_AGENT_TOKEN_FILE", token_file.to_str().unwrap()));
     env.push(("GOPATH", "/go"));
     env.push(("HTTPS_PROXY", "http://me:canary-proxy-word@proxy:1"));
-    // A file of the user's that holds what a variable holds as well.
+    // A file of the user with the same value as a variable.
     std::fs::write(world.home().join("netrc"), format!("{} {token}\n", values[22])).unwrap();
     let before = everything_below(&world);
     let ran = world.json_env(&coder, &["gate", "run", "--tree", "main"], &env).exits(7);
@@ -76,7 +76,7 @@ fn no_secret_reaches_a_gate_its_log_or_a_report() {
     let own: Vec<&str> = log.split("LIZA_SECRET=").next().unwrap().lines().collect();
     assert!(own.contains(&"LIZA_GATE=nosy") && own.contains(&"GOPATH=/go"), "{log}");
     assert!(log.contains("[secret NPM_TOKEN]"), "{log}");
-    // Of liza's own environment the log shows names; values that look like secrets are removed.
+    // The log shows names of liza's environment variables; it masks values that look like secrets.
     let ran = world.json_env(&coder, &["gate", "run", "--tree", "main", "--gate", "own"], &env).ok();
     let log = log_of(&world, &ran.data()["gates"]["own"]);
     for name in CANARIES {
@@ -116,7 +116,7 @@ fn gate_gets_named_variables_and_no_identity() {
     assert!(log.contains(&format!("LIZA_GATE_COMMIT={commit}")), "{log}");
 }
 
-/// Forty ways to make a shell do something; each would leave the canary `$C`.
+/// Forty payloads for a shell; each would create the canary file `$C`.
 fn payloads(canary: &str) -> Vec<String> {
     let act = format!("touch {canary}");
     let shapes = [
@@ -175,7 +175,7 @@ fn no_text_of_a_task_or_a_change_reaches_a_shell() {
     assert_eq!(payloads.len(), 40);
     let coder = world.register("coder", "coder-1");
     for (number, payload) in payloads.iter().enumerate() {
-        // What the board refuses as a text or path does not get any further; what it takes must stay a text.
+        // Texts and paths that the board refuses go no further; those that it accepts must stay texts.
         let id = format!("t{number}");
         let title = payload.clone();
         let base =
@@ -192,7 +192,7 @@ fn no_text_of_a_task_or_a_change_reaches_a_shell() {
     let worktree = world.claim(&coder, "t0");
     world.checkpoint(&coder, "t0", &["src/a", "tests/test_a.sh"]);
     for (number, payload) in payloads.iter().enumerate() {
-        // As content, and as far as a file may be called so, as a name.
+        // As content and, where a file may have that name, as a file name.
         write(&worktree, &format!("src/f{number}"), payload);
         let name = payload.replace('/', "_");
         let _ = std::fs::write(worktree.join("src").join(name), payload);

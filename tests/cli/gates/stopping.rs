@@ -1,4 +1,4 @@
-//! Gates that are ended early: by a switch, by a signal, by the death of the command that started them.
+//! Gates that are ended early: by a switch, by a signal, or because the command that started them dies.
 
 use std::process::Stdio;
 
@@ -9,7 +9,7 @@ use crate::support::{HUMAN, Ran, World};
 
 use super::{alive, marker, until, with_gates};
 
-/// A board whose gate runs until it is ended, and the word by which its processes are known.
+/// A board whose gate runs until it is ended, and the word that identifies its processes.
 fn endless() -> (World, String) {
     let world = with_gates(json!([]));
     let word = marker(&world, "endless");
@@ -38,7 +38,7 @@ fn ended(child: Running) -> Ran {
     Ran::of(child.wait_with_output().unwrap())
 }
 
-/// The next run finds a place it can use.
+/// The next run finds a usable worktree.
 fn works_again(world: &World) {
     std::fs::write(world.home().join("calm"), "").unwrap();
     world.human(&["gate", "run", "--tree", "main", "--fresh"]).ok();

@@ -1,4 +1,4 @@
-//! Gates that try to deceive: by what they leave in the repository, in the index, in git's settings, or among processes.
+//! Gates that try to deceive liza, through files in the repository, the index, git's settings, or processes.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -15,8 +15,8 @@ use super::{
 
 const LIZA: &str = env!("CARGO_BIN_EXE_liza");
 
-/// A program that tries to act as a person, and leaves a daemon that tries it once every process above it is gone.
-fn evil(world: &World) -> (std::path::PathBuf, std::path::PathBuf, String) {
+/// A program that tries to act as a person, and leaves a daemon that tries it again when every process above it has ended.
+fn impersonating_program(world: &World) -> (std::path::PathBuf, std::path::PathBuf, String) {
     let (script, heard) = (world.home().join("evil.sh"), world.home().join("heard"));
     let word = marker(world, "evil-daemon");
     let text = format!(
@@ -30,9 +30,9 @@ fn evil(world: &World) -> (std::path::PathBuf, std::path::PathBuf, String) {
 }
 
 #[test]
-fn filter_set_by_gate_is_named_and_powerless() {
+fn filter_set_by_gate_is_reported_and_not_run() {
     let world = with_gates(json!([]));
-    let (script, heard, word) = evil(&world);
+    let (script, heard, word) = impersonating_program(&world);
     let sets = format!(
         "git config filter.x.clean '{0}'; git config filter.x.smudge '{0}'; \
          d=$(git rev-parse --git-common-dir); mkdir -p \"$d/info\"; echo '* filter=x' > \"$d/info/attributes\"; touch README.md",
@@ -46,13 +46,13 @@ fn filter_set_by_gate_is_named_and_powerless() {
     for part in ["filter.x.clean", "filter.x.smudge", ".git/info/attributes"] {
         assert!(why.contains(part), "{why}");
     }
-    // Nothing of the user's is put back, and liza's own git does not use it.
+    // The user's settings stay as the gate changed them, but liza's own git does not use them.
     assert!(!world.git(&["config", "filter.x.clean"]).is_empty());
     std::fs::remove_dir_all(world.path(".worktrees/.gates/1")).unwrap();
     assert_eq!(said(&world, "fine")["status"], "pass");
     assert_eq!(text_of(&heard), "");
     assert_eq!(world.bytes(), before);
-    // A filter that a person accepted is run, and may not change the board.
+    // Liza runs a filter that a person accepted, and the filter may not change the board.
     world.human(&["doctor", "--accept-git"]).ok();
     let before = world.bytes();
     std::fs::remove_dir_all(world.path(".worktrees/.gates/1")).unwrap();
@@ -79,7 +79,7 @@ fn hooks_and_settings_that_a_gate_changes_are_named() {
         let found = said(&world, "sets");
         assert_eq!(found["status"], "could_not_run", "{found}");
         assert!(found["reason"].as_str().unwrap().contains(name), "{found}");
-        // It was changed already, so the same again changes nothing.
+        // It was already changed, so the same change again is no difference.
         assert_eq!(said(&world, "sets")["status"], "pass", "{name}");
         if !name.starts_with(".git/") {
             world.git(&["config", "--unset-all", name]);
@@ -90,7 +90,7 @@ fn hooks_and_settings_that_a_gate_changes_are_named() {
 #[test]
 fn gate_cannot_hide_changes_in_its_index() {
     let world = with_gates(json!([]));
-    // As the reviewer of a hostile tree found it: another content under the name of the committed one.
+    // As the reviewer of a hostile tree found it: other content under the name of the committed object.
     let forge = r#"printf 'forged\n' > README.md
 git update-index --add --cacheinfo "100644,$(git rev-parse HEAD:README.md),README.md"
 i="$(git rev-parse --git-path index)"; git update-index --really-refresh; cp "$i" "$i.x"; mv "$i.x" "$i""#;
@@ -117,7 +117,7 @@ i="$(git rev-parse --git-path index)"; git update-index --really-refresh; cp "$i
 }
 
 #[test]
-fn touched_file_is_unchanged_tampered_is_found() {
+fn touched_file_passes_and_tampered_one_is_found() {
     let world = with_gates(json!([]));
     world.write("win.txt", "a\r\nb\r\n");
     world.commit_all("as it is");
@@ -245,7 +245,7 @@ fn signal_after_a_gate_ends_liza() {
     let mut command = world.liza_command(&HUMAN, &world.root, &args);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).start().unwrap();
     until("the gate ran", || seen.exists());
-    // Its worktree has to be recreated, and another process holds the lock for that.
+    // The worktree has to be recreated, while another process holds the lock for that.
     let done =
         std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).finish_status().unwrap();
     assert!(done.success());

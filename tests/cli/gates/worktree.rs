@@ -1,4 +1,4 @@
-//! Where gates run: a private worktree of exactly that commit, used again, and never the checkout of a person or an agent.
+//! Where gates run: a reused private worktree of exactly that commit, never the checkout of a person or an agent.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn gate_sees_the_commit_not_a_checkout() {
     assert!(!log.contains("new.txt"), "{log}");
     assert_eq!(world.read("README.md"), "changed here and not committed\n");
     world.git(&["checkout", "-q", "README.md"]);
-    // The next commit, in the same place.
+    // The next commit runs in the same worktree.
     world.git(&["rm", "-q", "specs/vision.md"]);
     world.write("next.txt", "next\n");
     world.commit_all("next");
@@ -51,7 +51,7 @@ fn gate_that_changes_its_tree_does_not_count() {
         let found = said(&world, name);
         assert_eq!(found["status"], "could_not_run", "{name}: {found}");
         assert!(found["reason"].as_str().unwrap().contains(why), "{name}: {found}");
-        // The tree is put back for the next one.
+        // The tree is restored for the next gate.
         let found = said(&world, "whole");
         assert_eq!(found["status"], "pass", "after {name}: {found}");
     }
@@ -126,15 +126,15 @@ fn concurrent_gate_runs_use_two_worktrees() {
     let lines: std::collections::BTreeSet<&str> = text.lines().collect();
     assert_eq!(lines.len(), 2, "{text}");
     assert_eq!(places(&world), ["1", "2"]);
-    listed_and_taken_back(&world);
+    check_listed_and_not_pruned(&world);
 }
 
-fn listed_and_taken_back(world: &World) {
+fn check_listed_and_not_pruned(world: &World) {
     let data = world.json(&HUMAN, &["worktree", "list"]).ok().data();
     let purposes: Vec<&Value> =
         data["worktrees"].as_array().unwrap().iter().map(|place| &place["purpose"]).collect();
     assert_eq!(purposes, ["gate", "gate"]);
-    // They stay for the next gates, and doctor does not report them.
+    // The worktrees stay for later gates, and doctor does not report them.
     let data = world.json(&HUMAN, &["worktree", "prune"]).ok().data();
     assert_eq!(data["pruned"], json!([]));
     world.human(&["gc"]).ok();

@@ -35,7 +35,7 @@ fn changed_definition_stops_approval_and_merge() {
 }
 
 #[test]
-fn forged_cache_entry_counts_for_nothing() {
+fn forged_cache_entry_is_ignored() {
     let team = team(STRICT);
     let world = &team.world;
     let good = world.submitted(&team.one, "t1", "a.sh", "echo a\n");
@@ -49,12 +49,12 @@ fn forged_cache_entry_counts_for_nothing() {
     let bad = world.submitted(&team.two, "t2", "b.sh", "echo BAD\n");
     world.liza(&team.reviewer, &["review", "claim", "t2"]).ok();
     let approve = ["review", "approve", "t2", "--commit", &bad];
-    // A gate run by hand leaves the cache key of the other tree behind.
+    // A gate run by hand leaves a cache entry for another tree.
     world.refused(&team.reviewer, &approve, 7, "gate.red");
     gate_with(&team, "  - name: words\n    command: 'true'\n");
     world.human(&["gate", "run", "--tree", &bad]).ok();
     let other = entries().into_iter().find(|path| path != honest).expect("a second pass");
-    // A pass by hand is no pass on record, whatever its file says.
+    // A pass by hand is not recorded on the board, whatever its file says.
     forged["key"] = json!(other.file_stem().unwrap().to_str().unwrap());
     std::fs::write(&other, forged.to_string()).unwrap();
     let shown = world.liza(&team.reviewer, &approve).ok();

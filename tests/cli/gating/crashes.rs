@@ -1,8 +1,8 @@
-//! Kills between the steps, and a branch that moves while its gates run.
+//! Kills between the steps of a merge, and integration branches that move while gates run.
 
 use std::process::Stdio;
 
-use super::{asked, gate_with, noting, status};
+use super::{asked, gate_with, status, tree_recording_gate};
 use crate::merging::Team;
 use crate::support::Ran;
 use crate::support::process::Bounded as _;
@@ -14,12 +14,12 @@ fn killed_merge_reuses_its_gate_results() {
         let team = Team::new();
         let world = &team.world;
         world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
-        gate_with(&team, &noting(&team, "g", "", "true"));
+        gate_with(&team, &tree_recording_gate(&team, "g", "", "true"));
         let mut killed = world.liza_command(&team.reviewer, &world.path("."), &["merge", "t1"]);
         killed.env("LIZA_CRASH_AT", point);
         assert!(!killed.finish().expect("ran").status.success(), "{point}");
         let ran = world.liza(&team.reviewer, &["merge", "t1"]);
-        // Once the branch has moved, the next command only puts it on record.
+        // Once the branch has moved, the next command only records the merge.
         assert!(ran.exit == 0 || point == "merge.moved", "{point}: {}", ran.stderr);
         assert_eq!(status(&team, "t1"), "MERGED", "{point}");
         assert_eq!(asked(&team, "g").len(), 1, "{point}: what was said stays said");
@@ -27,7 +27,7 @@ fn killed_merge_reuses_its_gate_results() {
     }
 }
 
-/// An approved task, and a commit by hand on another branch that contains integration.
+/// An approved task, and a person's commit on another branch that contains integration.
 fn beside(file: &str) -> Team {
     let team = Team::new();
     let world = &team.world;
@@ -41,7 +41,7 @@ fn beside(file: &str) -> Team {
 }
 
 #[test]
-fn advance_during_gates_is_gated_and_merged_onto() {
+fn merge_restarts_after_advance_during_gates() {
     let team = beside("by-hand.txt");
     let world = &team.world;
     let (begun, go) = (world.home().join("begun"), world.home().join("go"));
@@ -50,7 +50,7 @@ fn advance_during_gates_is_gated_and_merged_onto() {
         begun.display(),
         go.display()
     );
-    gate_with(&team, &noting(&team, "g", "", &wait));
+    gate_with(&team, &tree_recording_gate(&team, "g", "", &wait));
     let mut merge = world.liza_command(&team.reviewer, &world.path("."), &["--json", "merge", "t1"]);
     let merge = merge.stdout(Stdio::piped()).stderr(Stdio::piped()).start().expect("started");
     until("the gate runs", || begun.exists());
@@ -59,7 +59,7 @@ fn advance_during_gates_is_gated_and_merged_onto() {
     let ran = Ran::of(merge.wait_with_output().expect("ended")).ok();
     assert_eq!(ran.data()["outcome"], "merged");
     assert_eq!(world.git(&["rev-parse", "integration^1"]), world.git(&["rev-parse", "by-hand"]));
-    // The merge onto the old head, then the new head alone, then the merge onto it.
+    // Gates ran on the merge onto the old head, on the new head alone, and on the merge onto the new head.
     let trees = asked(&team, "g");
     assert_eq!(trees.len(), 3, "{trees:?}");
     assert_eq!(trees[1], world.git(&["rev-parse", "by-hand^{tree}"]));
@@ -67,7 +67,7 @@ fn advance_during_gates_is_gated_and_merged_onto() {
     world.sound();
 }
 
-/// If a process moves integration with git alone while a gate runs (even a test of that task), nothing is built on it.
+/// If a process moves integration with git while a gate runs (even a test of that task), liza does not build on it.
 #[test]
 fn integration_moved_during_gates_waits_for_person() {
     let team = beside("by-hand.txt");
@@ -77,7 +77,7 @@ fn integration_moved_during_gates_waits_for_person() {
         "test -e '{0}' || {{ touch '{0}'; git update-ref refs/heads/integration by-hand; }}",
         once.display()
     );
-    gate_with(&team, &noting(&team, "g", "", &step));
+    gate_with(&team, &tree_recording_gate(&team, "g", "", &step));
     let ran = world.json(&team.reviewer, &["merge", "t1"]).exits(6);
     assert_eq!(ran.code(), "board.integration_moved");
     let error = ran.json()["error"].clone();
@@ -99,7 +99,7 @@ fn red_head_during_gates_stops_the_merge() {
         "test -e '{0}' || {{ touch '{0}'; git update-ref refs/heads/integration by-hand; }}; test ! -e red.txt",
         once.display()
     );
-    gate_with(&team, &noting(&team, "g", "", &step));
+    gate_with(&team, &tree_recording_gate(&team, "g", "", &step));
     let ran = world.json(&team.reviewer, &["merge", "t1"]).exits(7);
     assert_eq!(ran.code(), "gate.integration_red");
     assert_eq!(status(&team, "t1"), "APPROVED");

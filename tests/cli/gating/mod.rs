@@ -1,4 +1,4 @@
-//! Integration is green by construction: only trees on which all required gates passed reach it.
+//! Integration stays green: it only moves to trees on which all required gates passed.
 
 mod acceptance;
 mod crashes;
@@ -22,8 +22,8 @@ pub fn gate_with(team: &Team, gates: &str) {
     team.world.human(&["gate", "accept"]).ok();
 }
 
-/// A gate that writes down every tree it is asked about, in a file outside of all trees.
-pub fn noting(team: &Team, name: &str, more: &str, command: &str) -> String {
+/// A gate that writes each tree it runs on to a file outside of all trees.
+pub fn tree_recording_gate(team: &Team, name: &str, more: &str, command: &str) -> String {
     let asked = team.world.home().join(format!("asked-{name}"));
     format!(
         "  - name: {name}\n    command: |\n      git rev-parse 'HEAD^{{tree}}' >> '{}'\n      {command}\n{more}",
@@ -40,12 +40,12 @@ pub fn status(team: &Team, id: &str) -> String {
     team.world.status_of(id)
 }
 
-/// What `status` says about integration.
+/// The integration part of `status`.
 pub fn integration(team: &Team) -> Value {
     team.world.json(&HUMAN, &["status"]).ok().data()["integration"].clone()
 }
 
-/// The command ends with this code. It may have recorded an intent and undone it, so the revision may have grown.
+/// The command ends with this exit code. It may have recorded and undone an intent, so the revision may have grown.
 #[track_caller]
 pub fn ends(team: &Team, who: &Who, args: &[&str], exit: i32, code: &str) -> Value {
     let ran = team.world.json(who, args).exits(exit);

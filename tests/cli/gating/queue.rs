@@ -1,10 +1,10 @@
-//! The queue of approved tasks: in order, one at a time, and only what is compatible lands.
+//! The queue of approved tasks: merged in order, one at a time, and only if compatible.
 
 use std::process::Stdio;
 
 use serde_json::json;
 
-use super::{asked, gate_with, noting, status, team};
+use super::{asked, gate_with, status, team, tree_recording_gate};
 use crate::merging::Team;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, sweep};
@@ -23,7 +23,7 @@ fn queue_merges_by_priority_then_approval_time() {
         let file = format!("{id}.sh");
         world.task_with(id, &[&file, &format!("tests/test_{id}.sh")], &["--priority", priority]);
     }
-    // Not approved in the order they were added.
+    // The tasks are not approved in the order they were added.
     for id in ["t4", "t3", "t2", "t1"] {
         let commit = world.submit_work(&team.one, id, &format!("{id}.sh"), "echo\n");
         world.approve(&team.reviewer, id, &commit);
@@ -40,14 +40,14 @@ fn queue_merges_by_priority_then_approval_time() {
 }
 
 #[test]
-fn two_mergers_at_once_merge_everything_once() {
+fn two_mergers_merge_each_task_once() {
     let team = Team::new();
     let world = &team.world;
     for number in 1..=6 {
         let id = format!("t{number}");
         world.approved(&team.one, &team.reviewer, &id, &format!("{id}.sh"), "echo\n");
     }
-    gate_with(&team, &noting(&team, "g", "", "true"));
+    gate_with(&team, &tree_recording_gate(&team, "g", "", "true"));
     let start = || {
         let mut command = world.liza_command(&team.reviewer, &world.path("."), &["--json", "merge", "--all"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).start().expect("started")
@@ -61,7 +61,7 @@ fn two_mergers_at_once_merge_everything_once() {
         merged += answer["data"]["merges"].as_array().map_or(0, Vec::len);
     }
     assert_eq!((merged, merged_order(&team).len()), (6, 6));
-    // Every head but the first is a new tree, gated once.
+    // Every head but the first is a new tree, whose gates ran once.
     let mut trees = asked(&team, "g");
     trees.sort();
     trees.dedup();
@@ -105,13 +105,13 @@ fn queue_continues_after_a_killed_merge() {
     }
 }
 
-/// Tasks from one base share a file; some want its first line their own way, and some break the tree only together with
-/// another. Thirty of them in the whole sweep, nine in the suite.
+/// Tasks from one base share a file; some conflict in its first line, and some break the tree only together with
+/// another. Thirty tasks in the full sweep, nine in the suite.
 #[test]
-fn every_approved_task_gets_its_outcome() {
+fn merge_all_lands_or_returns_each_approved_task() {
     let numbers: Vec<usize> = sweep(vec![0, 1, 2, 6, 7, 10, 17, 18, 29], (0..30).collect());
     let lines: Vec<String> = (0..60).map(|n| format!("line {n}")).collect();
-    let team = Team::sharing("shared.txt", &(lines.join("\n") + "\n"));
+    let team = Team::with_shared_file("shared.txt", &(lines.join("\n") + "\n"));
     let world = &team.world;
     let check = "test $(ls limit 2>/dev/null | wc -l) -le 1 && test $(wc -l < shared.txt) -eq 60";
     gate_with(&team, &format!("  - name: check\n    command: '{check}'\n"));
@@ -125,7 +125,7 @@ fn every_approved_task_gets_its_outcome() {
         let id = format!("t{number:02}");
         let own = format!("tests/test_{id}.sh");
         let (file, text, end, priority) = match number {
-            // The first of each kind is the most urgent, so it is known who wins.
+            // The first of each kind is the most urgent, so the test knows which task wins.
             0 => ("shared.txt".to_owned(), change(0, "first"), "MERGED", "9"),
             1..=5 => ("shared.txt".to_owned(), change(0, &format!("also {id}")), "BLOCKED", "1"),
             6 => (format!("limit/{id}"), "x\n".to_owned(), "MERGED", "9"),
@@ -158,7 +158,7 @@ fn every_approved_task_gets_its_outcome() {
             _ => assert_eq!(task["gates"]["results"][0]["status"], "pass"),
         }
     }
-    // Green at every commit of its first-parent history, checked with git alone.
+    // The gate passes at every commit of the first-parent history, checked with git alone.
     let history = world.git(&["rev-list", "--first-parent", &format!("{base}..integration")]);
     let commits: Vec<&str> = history.lines().collect();
     let ended = |end: &str| right.iter().filter(|(_, wanted)| *wanted == end).count();

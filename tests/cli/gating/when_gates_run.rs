@@ -1,10 +1,10 @@
-//! When gates run, and what their results do.
+//! When gates run, and what follows from their results.
 
 use std::process::Stdio;
 
 use serde_json::json;
 
-use super::{asked, ends, gate_with, integration, noting, status, team};
+use super::{asked, ends, gate_with, integration, status, team, tree_recording_gate};
 use crate::merging::Team;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran};
@@ -13,7 +13,7 @@ use crate::team::until;
 const NO_BAD_WORD: &str = "! grep -rq BAD --include=*.sh .";
 
 #[test]
-fn a_coder_learns_at_submit_that_a_gate_is_red() {
+fn submit_reports_a_failing_gate() {
     let team = team(&format!("  - name: words\n    command: '{NO_BAD_WORD}'\n    on: [submit, merge]\n"));
     let (world, coder) = (&team.world, &team.one);
     world.task("t1", &["a.sh", "tests/test_t1.sh"]);
@@ -45,12 +45,12 @@ fn approval_needs_every_required_gate() {
     let error = world.refused(&team.reviewer, &approve, 7, "gate.red");
     assert_eq!(error["details"]["gate"], "words");
     assert_eq!(status(&team, "t1"), "READY_FOR_REVIEW");
-    // A gate that cannot run gives no result, and the refusal says so.
+    // A gate that could not run has no result, and the refusal says so.
     gate_with(&team, "  - name: words\n    command: [no-such-program-anywhere]\n");
     let error = world.refused(&team.reviewer, &approve, 7, "gate.not_run");
     assert_eq!(error["details"]["lacking"], "could_not_run");
     assert!(error["message"].as_str().unwrap().contains("could not run"), "{error}");
-    // A gate removed from liza.yaml is missing, and so is one that became optional, until a person retires it.
+    // A gate that was removed from liza.yaml or made optional counts as missing until a person retires it.
     gate_with(&team, "  []\n");
     let error = world.refused(&team.reviewer, &approve, 7, "gate.not_run");
     assert_eq!(
@@ -72,16 +72,16 @@ fn approval_needs_every_required_gate() {
     world.refused(&team.reviewer, &retire, 1, "refused.human_only");
     world.human(&retire).ok();
     world.refused(&HUMAN, &retire, 1, "refused.unknown_record");
-    // An optional one is shown and stops nothing.
+    // An optional gate is shown and stops nothing.
     let data = world.json(&team.reviewer, &approve).ok().data();
     assert_eq!((&data["status"], &data["gates"][0]["status"]), (&json!("APPROVED"), &json!("fail")));
     world.sound();
 }
 
 #[test]
-fn cheap_refusals_come_before_gates() {
+fn cheap_checks_run_before_gates() {
     let team = Team::new();
-    gate_with(&team, &noting(&team, "g", "", "true"));
+    gate_with(&team, &tree_recording_gate(&team, "g", "", "true"));
     let world = &team.world;
     let commit = world.submitted(&team.one, "t1", "a.sh", "echo a\n");
     // No reviewer has claimed the review.
@@ -122,7 +122,7 @@ fn red_merge_sends_task_back_with_evidence() {
 }
 
 #[test]
-fn a_gate_that_could_not_run_is_not_the_tasks_fault() {
+fn gate_that_cannot_run_sends_no_task_back() {
     let team = Team::new();
     let world = &team.world;
     world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
@@ -139,17 +139,17 @@ fn a_gate_that_could_not_run_is_not_the_tasks_fault() {
 #[test]
 fn gates_of_a_known_tree_are_not_rerun() {
     let team = Team::new();
-    gate_with(&team, &noting(&team, "g", "    on: [submit, merge]\n", "true"));
+    gate_with(&team, &tree_recording_gate(&team, "g", "    on: [submit, merge]\n", "true"));
     let world = &team.world;
-    // Submit, approval and merge see one and the same tree: integration has not moved.
+    // Submit, approval and merge check the same tree: integration has not moved.
     world.merge_task(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
     let tree = world.git(&["rev-parse", "integration^{tree}"]);
     assert_eq!(asked(&team, "g"), [tree]);
     let gates = &world.show("t1")["gates"];
     assert_eq!((&gates["moment"], &gates["results"][0]["reused"]), (&json!("merge"), &json!(true)));
-    // Another command is another question.
+    // A changed command is run again.
     let commit = world.git(&["rev-parse", "integration"]);
-    gate_with(&team, &noting(&team, "g", "", "true # again"));
+    gate_with(&team, &tree_recording_gate(&team, "g", "", "true # again"));
     world.liza(&HUMAN, &["gate", "run", "--tree", &commit]).ok();
     assert_eq!(asked(&team, "g").len(), 2);
 }
@@ -159,7 +159,7 @@ fn red_integration_stops_merges_not_tasks() {
     let team = Team::new();
     let world = &team.world;
     world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
-    // Integration itself fails: not the task's fault.
+    // The gate also fails on integration itself: not the task's fault.
     gate_with(&team, "  - name: licence\n    command: 'test -f LICENCE'\n");
     let before = team.head();
     let error = ends(&team, &team.reviewer, &["merge", "t1"], 7, "gate.integration_red");
@@ -169,7 +169,7 @@ fn red_integration_stops_merges_not_tasks() {
     let red = integration(&team)["red"].as_str().unwrap().to_owned();
     assert!(red.contains("licence"), "{red}");
     assert!(world.human(&["status"]).ok().stdout.contains("fails its gates, so nothing is merged"));
-    // A red commit is not brought in either, and a green one ends it.
+    // `advance` refuses a failing commit, and a passing one ends the red state.
     world.git(&["checkout", "-q", "-b", "fix", "integration"]);
     world.write("b.sh", "echo b\n");
     world.git(&["add", "b.sh"]);
@@ -204,21 +204,21 @@ fn integration_moved_by_hand_is_gated_first() {
     world.git(&["add", "by-hand.sh"]);
     world.git(&["commit", "-q", "-m", "by hand"]);
     world.git(&["update-ref", "refs/heads/integration", "HEAD"]);
-    // Its gates run first, so that the person who decides knows the result.
+    // Its gates run first, so that the person who decides knows the results.
     let error = ends(&team, &team.reviewer, &["merge", "t1"], 7, "gate.integration_red");
     assert!(error["message"].as_str().unwrap().contains("by hand"), "{error}");
     let accept = ["integration", "advance", "integration", "--reason", "it was me"];
     ends(&team, &HUMAN, &accept, 7, "gate.integration_red");
     assert_eq!(status(&team, "t1"), "APPROVED");
     assert!(integration(&team)["red"].as_str().unwrap().contains("words"));
-    // The fix is brought in together with the red commit.
+    // The fix and the failing commit are accepted together.
     world.write("by-hand.sh", "echo good\n");
     world.git(&["add", "by-hand.sh"]);
     world.git(&["commit", "-q", "-m", "fixed by hand"]);
     world.human(&["integration", "advance", "HEAD", "--reason", "fixed"]).ok();
     assert!(integration(&team)["red"].is_null());
     world.liza(&team.reviewer, &["merge", "t1"]).ok();
-    // A green one stops merging too, until a person says that it is right.
+    // A passing commit stops merging too, until a person accepts it.
     world.approved(&team.two, &team.reviewer, "t2", "b.sh", "echo b\n");
     world.write("more.sh", "echo more\n");
     world.git(&["checkout", "-q", "--detach", "integration"]);
@@ -243,7 +243,7 @@ fn advance_is_one_step_of_first_parent_history() {
         world.git(&["commit", "-q", "-m", message]);
     }
     world.human(&["integration", "advance", "up", "--reason", "upstream"]).ok();
-    // The red commit is there, and not on the way that was gated.
+    // The failing commit is in the history, but not in the first-parent history that was gated.
     assert_eq!(world.git(&["rev-parse", "integration^1"]), before);
     assert_eq!(world.git(&["rev-parse", "integration^2"]), world.git(&["rev-parse", "up"]));
     world.sound();

@@ -1,4 +1,4 @@
-//! Golden files of every help example: each is typed into a shell as it stands, and once more with `--json`.
+//! Golden files of every help example: each is typed into a shell as it is, and again with `--json`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -10,8 +10,8 @@ use crate::help_examples::{SCENES, Scene, Stage, examples_of, visible};
 use crate::shells::shell;
 use crate::support::HUMAN;
 
-/// Examples whose answers depend on scheduling or on the second in which they run: how much of them is recorded, and why
-/// not all of it.
+/// Examples whose output depends on scheduling or on the current second: how much of it is recorded, and why
+/// not all.
 const REDUCED: [(&str, Extent, &str); 5] = [
     (
         "liza redteam",
@@ -35,25 +35,25 @@ const REDUCED: [(&str, Extent, &str); 5] = [
         "in the second of the last one it changes nothing; keys of the answer",
     ),
 ];
-/// Too slow to be run twice, and a form of its own that is not JSON.
+/// Too slow to run twice, and its own format is not JSON.
 const TEXT_ONLY: [&str; 2] = ["liza demo", "liza metrics --csv"];
-/// Scenes with processes that are still at work.
-const LIVE_SCENES: [&str; 1] = ["at_work"];
-/// So long a scene serves: what liza says about its agents changes a minute after their last command.
+/// Scenes whose processes still run.
+const LIVE_SCENES: [&str; 1] = ["agent_running"];
+/// How long a scene can be used: liza's output about its agents changes a minute after their last command.
 const FRESH: Duration = Duration::from_secs(20);
 /// Some examples wait, so there are more threads than cores.
 const THREADS: usize = 4;
 
-/// An example, and the command whose golden file it stands in.
+/// An example, and the command whose golden file contains it.
 struct Example {
     command: String,
     line: String,
-    /// Whether the same with `--json` is an example as well.
+    /// Whether the same with `--json` is also an example.
     has_json_twin: bool,
 }
 
 impl Example {
-    /// The command lines that are run for it.
+    /// The command lines to run for it.
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.line.clone()];
         if self.is_one_command() && !self.takes_no_json() && !self.has_json_twin {
@@ -66,7 +66,7 @@ impl Example {
         self.line.ends_with(" --json") || TEXT_ONLY.iter().any(|start| self.line.starts_with(start))
     }
 
-    /// Not a pipe, a redirection or something that another command evaluates.
+    /// No pipe, redirection or command for `eval`.
     fn is_one_command(&self) -> bool {
         self.line.starts_with("liza ") && !self.line.contains(['|', '>', ';', '&'])
     }
@@ -91,7 +91,7 @@ impl Example {
     }
 }
 
-/// Every example once, with the full name of the command that it is an example of.
+/// Every example once, with the full name of its command.
 fn examples() -> Vec<Example> {
     let (mut names, mut lines) = (Vec::new(), Vec::new());
     visible(&liza::cli::command_line(), "liza", &mut |name, command| {
@@ -113,10 +113,10 @@ fn examples() -> Vec<Example> {
     examples.collect()
 }
 
-/// A scene that is set, and a copy of all its files to begin again from.
+/// A prepared scene, and a copy of its files to start again from.
 struct Set {
     stage: Stage,
-    /// None where processes are still at work: no copy of the files is the same scene.
+    /// None while processes still run: a copy of the files would not be the same scene.
     copy: Option<tempfile::TempDir>,
     since: Instant,
     used: bool,
@@ -135,7 +135,7 @@ impl Set {
         Self { stage, copy, since: Instant::now(), used: false }
     }
 
-    /// The scene as it was set: the same one, its copy put in its place, or another one.
+    /// The prepared scene: the same one, restored from its copy, or another one.
     fn again(mut self, group: &Group) -> Self {
         match &self.copy {
             _ if !self.used => {}
@@ -158,7 +158,7 @@ struct Group<'e> {
     examples: Vec<&'e Example>,
 }
 
-/// The examples by their scenes, those with most examples first, so that they do not go on alone in the end.
+/// The examples by scene, scenes with most examples first, so that no thread runs alone at the end.
 fn groups(examples: &[Example]) -> VecDeque<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     for example in examples {
@@ -172,7 +172,7 @@ fn groups(examples: &[Example]) -> VecDeque<Group<'_>> {
     groups.into()
 }
 
-/// What each example printed, in the scene as it was set, or how it failed.
+/// What each example printed in its prepared scene, or how it failed.
 fn play(group: &Group) -> Vec<Result<String, String>> {
     let mut set = Set::new(group);
     let mut recorded = Vec::new();
@@ -195,7 +195,7 @@ fn play(group: &Group) -> Vec<Result<String, String>> {
     recorded
 }
 
-/// What every example printed, by its command line.
+/// What every example printed, by command line.
 fn play_all(examples: &[Example]) -> BTreeMap<&str, Result<String, String>> {
     let queue = Mutex::new(groups(examples));
     let recorded = Mutex::new(BTreeMap::new());

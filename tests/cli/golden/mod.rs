@@ -1,4 +1,4 @@
-//! Golden files: what liza prints, recorded under `tests/golden`. A change of words or structure fails here until its
+//! Golden files: liza's output, recorded under `tests/golden`. A change of words or structure fails here until its
 //! golden files are accepted, so the diff of a commit shows it. See `tests/golden/README.md`.
 
 mod examples;
@@ -11,13 +11,13 @@ mod tour;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Set to `write`, golden files are replaced by what liza prints now.
+/// With the value `write`, liza's present output replaces the golden files.
 const VARIABLE: &str = "LIZA_GOLDEN";
 const ACCEPT: &str = "LIZA_GOLDEN=write cargo test --test cli golden";
 
 /// The folders under `tests/golden`; each belongs to one test.
 const FOLDERS: [&str; 3] = ["examples", "help", "tour"];
-/// What may stand beside the folders.
+/// Other files that may be there.
 const OTHERS: [&str; 2] = [".gitattributes", "README.md"];
 
 /// The golden files of one folder: name and text.
@@ -41,7 +41,7 @@ fn golden_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
-/// Compares a folder of golden files with what liza printed, or replaces it if that is asked for.
+/// Compares a folder of golden files with liza's output, or replaces the folder in write mode.
 #[track_caller]
 pub fn check(folder: &str, printed: &Files) {
     assert!(FOLDERS.contains(&folder), "{folder} is not in the list of folders");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn every_difference_has_a_diff() {
+    fn every_golden_difference_prints_a_diff() {
         let dir = tempfile::tempdir().expect("a directory");
         let before = files(&[("changed.txt", "same\nold\n"), ("stale.txt", "gone\n")]);
         settle(dir.path(), &before, Mode::Write);

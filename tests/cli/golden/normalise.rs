@@ -1,4 +1,4 @@
-//! Takes out of an output what differs from run to run: times, spans, ids, secrets, sizes and places. What is left is
+//! Replaces what differs from run to run: times, durations, ids, secrets, sizes and paths. The rest is
 //! the same on every machine.
 
 use std::collections::HashMap;
@@ -24,18 +24,18 @@ const NUMBERS: [(&str, &str); 16] = [
     ("started", "<ticks>"),
     ("work_seconds", "<seconds>"),
 ];
-/// The same for strings, and for nothing in place of one.
+/// The same for strings, and for null in place of a string.
 const STRINGS: [(&str, &str); 3] =
     [("boot", "<boot>"), ("installed", "<program>"), ("namespace", "<namespace>")];
 
-/// Spans from here on are settings, such as limits and leases, and stay. No test runs so long.
+/// Longer durations are settings, such as limits and leases, and stay. No test runs so long.
 const SETTING_SECONDS: f64 = 300.0;
 
-/// The full name and the kind of the git object whose name begins so.
+/// The full id and the type of the git object whose id starts like this.
 pub type Objects<'a> = dyn Fn(&str) -> Option<(String, &'static str)> + 'a;
 
 pub struct Normaliser<'a> {
-    /// Places and what they are called, the longest first.
+    /// Paths and their replacements, the longest first.
     places: Vec<(String, &'static str)>,
     objects: &'a Objects<'a>,
     names: HashMap<String, String>,
@@ -67,7 +67,7 @@ impl<'a> Normaliser<'a> {
             };
             rest = &rest[found.length..];
             if found.varies_in_width {
-                // Columns are padded to the width of what stood there.
+                // Columns are padded to the width of the original text.
                 squeeze(&mut out);
                 let spaces = rest.len() - rest.trim_start_matches(' ').len();
                 rest = &rest[spaces.saturating_sub(2)..];
@@ -103,7 +103,7 @@ impl<'a> Normaliser<'a> {
         }
     }
 
-    /// What begins here and differs from run to run.
+    /// The varying text that starts here.
     fn at(&mut self, rest: &str) -> Option<Found> {
         if let Some(length) = time(rest).or_else(|| time_for_people(rest)) {
             return Some(Found::new(length, "<time>"));
@@ -147,7 +147,7 @@ impl<'a> Normaliser<'a> {
     }
 }
 
-/// Something that is replaced: how long it is, and by what.
+/// A replacement: how many bytes, and by what.
 struct Found {
     length: usize,
     name: String,
@@ -176,18 +176,18 @@ fn digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
-/// Whether a word ends before this.
+/// Whether a word ends before this position.
 fn ends_word(rest: &str) -> bool {
     !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_')
 }
 
-/// `lead_seconds_median`: a figure of `liza metrics` that is a span.
+/// `lead_seconds_median`: a duration of `liza metrics`.
 fn is_measure(name: &str) -> bool {
     name.contains("_seconds_") && !name.ends_with("_count")
 }
 
-/// A line of `liza metrics --csv` without its value if that is a span, and one of `liza agent run --explain` without the
-/// size of a part of the prompt, which holds places.
+/// A line of `liza metrics --csv` without its value if that is a duration, and a line of `liza agent run --explain`
+/// without the size of a part of the prompt, which contains paths.
 fn measure(line: &str) -> String {
     let is_number = |text: &str| !text.is_empty() && digits(text) == text.len();
     let is_part =
@@ -199,10 +199,10 @@ fn measure(line: &str) -> String {
     }
 }
 
-/// How the ids of patch bundles begin.
+/// Prefix of the ids of patch bundles.
 const BUNDLE: &str = "PB-00000000-";
 
-/// `2026-01-20T15:30:00Z`, also with fractions, or in the forms that names of files have.
+/// `2026-01-20T15:30:00Z`, also with fractions, or in the form of file names.
 fn time(text: &str) -> Option<usize> {
     let forms = ["0000-00-00T00:00:00", "0000-00-00T000000", "00000000T000000"];
     let length = forms.into_iter().find(|form| fits(text, form))?.len();
@@ -233,7 +233,7 @@ fn time_for_people(text: &str) -> Option<usize> {
     }
 }
 
-/// Whether the text begins as the form does, where `0` stands for any digit.
+/// Whether the text starts like the form, where `0` stands for any digit.
 fn fits(text: &str, form: &str) -> bool {
     text.len() >= form.len()
         && text.bytes().zip(form.bytes()).all(|(found, wanted)| match wanted {
@@ -252,7 +252,7 @@ fn uuid(text: &str) -> Option<usize> {
         .then_some(length)
 }
 
-/// What names one setting of a switch: inode and time of its file.
+/// Identifies one setting of a switch: inode and time of its file.
 fn switch(text: &str) -> Option<usize> {
     let hexadecimal = |text: &str| text.bytes().take_while(|byte| is_hexadecimal(*byte)).count();
     let inode = hexadecimal(text);
@@ -386,7 +386,7 @@ mod tests {
         for text in ["effaced", "1234567", "a1b2c3d4e5f60718", "deadbeef", "x04996852c63", "a0499685_x"] {
             assert_eq!(normal(text), text);
         }
-        // Of this length are the ids that liza shortens; one in 300 has no letter.
+        // Ids that liza shortens have this length; one in 300 has no letter.
         assert_eq!(normal("123456789012"), "<hash-1>");
     }
 

@@ -1,5 +1,5 @@
-//! JSON for reading and for diffs: keys as they come, one line for what fits into one, and a string of several lines as
-//! these lines between `"""`.
+//! JSON for reading and for diffs: keys in their order, one line for a value that fits, and a multiline string as
+//! its lines between `"""`.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ pub fn pretty(value: &Value) -> String {
     text
 }
 
-/// `before` is the indentation of the line, `taken` what already stands on it behind that.
+/// `before` is the indentation of the line, `taken` the width already used after it.
 fn write(text: &mut String, value: &Value, before: usize, taken: usize) {
     let line = one_line(value);
     let fits = before + taken + line.chars().count() <= WIDTH && !has_lines(value);
@@ -51,7 +51,7 @@ fn write(text: &mut String, value: &Value, before: usize, taken: usize) {
     }
 }
 
-/// Whether a string of several lines is in it.
+/// Whether it contains a multiline string.
 fn has_lines(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(has_lines),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_of_several_lines_are_lines() {
+    fn multiline_strings_become_lines() {
         let value = json!({ "diff": "-a\n+\tb\n", "one": "line\n", "open": "x\ny" });
         let expected = [
             "{",

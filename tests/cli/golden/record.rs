@@ -1,4 +1,4 @@
-//! What one command answered, as it stands in a golden file.
+//! The answer of one command, as a golden file shows it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::support::{Ran, Who, World};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     Whole,
-    /// The order of lines and the figures in them depend on scheduling: the set of lines without their figures, and of
+    /// Order and figures of the lines depend on scheduling: records the set of lines without figures, and of
     /// JSON the keys of the last answer.
     Reduced,
-    /// Of a demo, what it says it has shown.
+    /// Of a demo, the list of what it showed.
     Shown,
 }
 
@@ -57,12 +57,12 @@ impl Played {
     }
 }
 
-/// One value a line, if every line is one.
+/// One value per line, if every line is a value.
 fn json_values(text: &str) -> Option<Vec<Value>> {
     text.lines().map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// The shape of an answer: its keys, and of each list the first item's.
+/// The shape of an answer: its keys, and for each list the shape of the first item.
 fn keys(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -75,7 +75,7 @@ fn keys(value: &Value) -> Value {
     }
 }
 
-/// The first column of the table that says what was shown.
+/// The first column of the demo's final table.
 fn shown(text: &str) -> String {
     let rows = text.lines().filter_map(|line| line.strip_prefix("  yes  "));
     rows.map(|row| format!("yes  {}\n", row.split("  ").next().unwrap_or_default())).collect()
@@ -100,7 +100,7 @@ fn without_figures(text: &str) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// A normaliser for what commands say about this world.
+/// A normaliser for output about this world.
 pub fn with_normaliser<T>(world: &World, act: impl FnOnce(&mut Normaliser) -> T) -> T {
     let repository = git2::Repository::open(&world.root).ok();
     let database = repository.as_ref().and_then(|repository| repository.odb().ok());

@@ -1,5 +1,5 @@
-//! Golden files of one long tour: what people, a planner, coders and a reviewer type on one repository, from an empty
-//! board to finished work in the archive. Two repositories go the same way, one with `--json` behind each command.
+//! Golden files of one long tour: what people, a planner, coders and a reviewer type in one repository, from an empty
+//! board to archived tasks. A second repository gets the same commands with `--json`.
 
 use std::path::PathBuf;
 
@@ -72,7 +72,7 @@ impl Tour {
         );
     }
 
-    /// Claim, checkpoint, commit and submit: the way of a task that nothing stops.
+    /// Claim, checkpoint, commit and submit of a task without obstacles.
     #[track_caller]
     fn submits(&mut self, who: &str, task: &str, file: &str, text: &str) {
         self.types(who, &format!("task claim {task}"));
@@ -137,7 +137,7 @@ tasks:
     depends_on: [hen]
 ";
 
-fn go(form: Form) -> Tour {
+fn play_tour(form: Form) -> Tour {
     let world = World::bare_repo();
     world.write("tone.txt", "first\nplain\nlast\n");
     world.commit_all("a tone");
@@ -188,7 +188,7 @@ fn plan(tour: &mut Tour) {
     tour.types("human", "graph");
     tour.types("human", "report");
     tour.types("human", "task show bye");
-    // Commands that were mistyped.
+    // Mistyped commands.
     tour.exits(1, "human", "task show GREET");
     tour.exits(1, "human", "task show gret");
     tour.exits(2, "human", "task clame greet");
@@ -324,7 +324,7 @@ fn unblock(tour: &mut Tour) {
     tour.submits("coder-1", "bye", "bye.sh", "echo Goodbye\n");
     tour.approves("reviewer-1", "bye", "task/bye");
     tour.types("reviewer-1", "merge bye");
-    // A person settles the conflict: a commit with integration's files that contains both sides.
+    // A person resolves the conflict: a commit on integration's files that contains both sides.
     let settled =
         ["commit-tree", "integration^{tree}", "-p", "integration", "-p", "task/soft", "-m", "LOUD it is"];
     let settled = tour.world.git(&settled);
@@ -356,12 +356,12 @@ fn verify(tour: &mut Tour) {
     tour.types("human", "report");
     tour.types("human", "log");
     tour.world.write(".worktrees/stray/file", "a file of no task\n");
-    // The last merge is undone behind liza's back.
+    // A person undoes the last merge without liza.
     tour.world.git(&["update-ref", "refs/heads/integration", "integration~1"]);
     tour.exits(6, "human", "verify");
 }
 
-/// The texts of each chapter, one a command.
+/// The texts of each chapter, one per command.
 fn texts(tour: &Tour) -> Vec<(&'static str, Vec<String>)> {
     let chapters = tour.chapters.iter().map(|chapter| {
         let texts = with_normaliser(&tour.world, |normaliser| {
@@ -375,8 +375,8 @@ fn texts(tour: &Tour) -> Vec<(&'static str, Vec<String>)> {
 #[test]
 fn every_step_of_the_tour_is_as_recorded() {
     let (text, json) = std::thread::scope(|scope| {
-        let json = scope.spawn(|| texts(&go(Form::Json)));
-        (texts(&go(Form::Text)), json.join().expect("the tour with --json"))
+        let json = scope.spawn(|| texts(&play_tour(Form::Json)));
+        (texts(&play_tour(Form::Text)), json.join().expect("the tour with --json"))
     });
     let files: Files = text
         .iter()

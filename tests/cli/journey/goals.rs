@@ -1,11 +1,11 @@
-//! A queue of goals: one starts when the one before it is reached.
+//! A queue of goals: the next starts when the current one is complete.
 
 use serde_json::json;
 
 use super::Newcomer;
 use crate::support::{HUMAN, World};
 
-/// Every goal is planned as one task that is named after it.
+/// Every goal is planned as one task named after it.
 const TASK_FOR_EACH_GOAL: &str = r#"
 cat > /dev/null
 case "$LIZA_ROLE" in
@@ -37,7 +37,7 @@ esac
 "#;
 
 #[test]
-fn run_goes_on_with_the_queue_and_says_what_is_next() {
+fn run_continues_queue_and_names_next_command() {
     let person = Newcomer::new(&[], TASK_FOR_EACH_GOAL);
     person.liza(&["init", "The first goal", "--no-gate"]).ok();
     let queued = person.liza(&["goal", "The second goal"]).ok();
@@ -56,7 +56,7 @@ fn run_goes_on_with_the_queue_and_says_what_is_next() {
         .collect();
     let row = |id: &str| (json!(id), json!("COMPLETE"), json!(1));
     assert_eq!(goals, [row("goal-1"), row("goal-2")]);
-    // Figures are of the current goal, or of all.
+    // Figures are about the current goal, or about all.
     let done = |args: &[&str]| person.liza(args).ok().data()["figures"]["tasks_done"].clone();
     assert_eq!(done(&["--json", "metrics"]), 1);
     assert_eq!(done(&["--json", "metrics", "--all-goals"]), 2);
@@ -85,7 +85,7 @@ fn goals_are_edited_listed_and_abandoned() {
     let shown = world.human(&["goal", "show", "goal-2"]).ok().stdout;
     assert!(shown.starts_with("goal-2 (queued)\nAnother wording of it\nspec: goal\n"), "{shown}");
     assert!(world.human(&["goal"]).ok().stdout.contains("* goal-1   in progress A greeting program"));
-    // Mistakes: a word that is no command, and a goal that is not there.
+    // Mistakes: an unknown subcommand, and an unknown goal.
     let ran = world.human(&["goal", "lst"]).exits(2);
     assert!(
         ran.stderr.contains("`lst` is a single word") && ran.stderr.contains("liza goal list"),
@@ -95,7 +95,7 @@ fn goals_are_edited_listed_and_abandoned() {
     world.refused(&HUMAN, &["goal", "abandon", "goal-7", "--reason", "x"], 1, "refused.unknown_record");
     let planner = world.register("planner", "planner-1");
     world.refused(&planner, &["goal", "What a planner would like"], 1, "refused.human_only");
-    // Given up: its tasks that are not finished go with it, and the queue can go on.
+    // Abandoned: its unfinished tasks are abandoned too, and the queue continues.
     let ran = world.human(&["goal", "abandon", "goal-1", "--reason", "not needed"]).ok();
     assert!(ran.stdout.contains("goal-1 is abandoned, and with it t1\nnext: liza run"), "{}", ran.stdout);
     assert_eq!(world.status_of("t1"), "ABANDONED");

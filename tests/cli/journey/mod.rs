@@ -1,4 +1,4 @@
-//! From a goal to delivered work: what a newcomer types, with an agent CLI that is found on the PATH.
+//! From a goal to delivered work: what a newcomer types, with an agent CLI on the PATH.
 
 mod goals;
 mod settings;
@@ -17,7 +17,7 @@ use crate::team::QUICK;
 pub struct Newcomer {
     pub world: World,
     path: String,
-    /// What was typed so far.
+    /// The commands typed so far.
     pub typed: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ impl Newcomer {
 
     pub fn liza(&self, args: &[&str]) -> Ran {
         let mut env: Vec<(&str, &str)> = QUICK.to_vec();
-        // A project's tools look for what they have installed.
+        // A project's tools look for their installed packages.
         let home = std::env::var("HOME").unwrap_or_default();
         let (cargo, rustup) =
             (tool_home("CARGO_HOME", &home, ".cargo"), tool_home("RUSTUP_HOME", &home, ".rustup"));
@@ -78,7 +78,7 @@ pub fn program(path: &Path, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("rights");
 }
 
-/// An agent that plans one task for the goal, does it by writing `$FILE` and its test, and approves what others made.
+/// An agent that plans one task for the goal, does it by writing `$FILE` and its test, and approves other agents' work.
 pub fn agent(file: &str, text: &str, test: &str, test_text: &str) -> String {
     format!(
         r#"

@@ -4,7 +4,7 @@ use super::{Newcomer, plain_agent};
 use crate::support::{HUMAN, World};
 
 #[test]
-fn set_keeps_comments_and_refuses_what_does_not_fit() {
+fn config_set_keeps_comments_and_checks_values() {
     let world = World::new();
     let before = "# ours\nversion: 1 # one\n\nprovider: claude # for now\nrun: {window: 4}\n# the end\n";
     world.write("liza.yaml", before);
@@ -13,7 +13,7 @@ fn set_keeps_comments_and_refuses_what_does_not_fit() {
     assert_eq!(world.read("liza.yaml"), after);
     assert_eq!(world.human(&["config", "get", "run.window"]).ok().stdout.trim(), "2");
     assert_eq!(world.human(&["config", "get", "provider"]).ok().stdout.trim(), "claude");
-    // A default counts where nothing is said.
+    // Unset values show their default.
     let data = world.json(&HUMAN, &["config", "get", "run.grace_seconds"]).ok().data();
     assert_eq!((&data["value"], &data["set"]), (&serde_json::json!(10), &serde_json::json!(false)));
     for (key, value, wanted) in [
@@ -37,7 +37,7 @@ fn set_keeps_comments_and_refuses_what_does_not_fit() {
 }
 
 #[test]
-fn reference_lists_every_key_and_can_be_read() {
+fn config_reference_lists_every_key() {
     let world = World::new();
     let text = world.human(&["config", "reference"]).ok().stdout;
     let schema = world.human(&["schema", "config"]).ok().stdout;
@@ -54,7 +54,7 @@ fn reference_lists_every_key_and_can_be_read() {
 fn gate_set_by_a_person_is_accepted() {
     let person = Newcomer::new(&[("Makefile", "test:\n\ttrue\n")], &plain_agent());
     person.liza(&["init", "A goal to reach"]).ok();
-    // With an editor a person has to accept it; with the command that is part of it.
+    // A person who uses an editor has to accept the gate; `config set` accepts it.
     let config = person.world.read("liza.yaml");
     person.world.write("liza.yaml", &config.replace("make test", "make  test"));
     assert!(person.liza(&["gate", "accept", "--dry-run"]).ok().stdout.contains("nothing was accepted"));

@@ -16,7 +16,7 @@ fn red_gate_is_written_inactive_with_its_reason() {
     let list = person.liza(&["gate", "list"]).ok();
     assert!(list.stdout.contains("inactive"), "{}", list.stdout);
     assert!(person.liza(&["gate", "run", "--tree", "HEAD"]).ok().stdout.contains("no gates are configured"));
-    // Fixed, and activated by what was printed.
+    // After the fix, the printed command activates the gate.
     person.world.write("tests/all.sh", "true\n");
     person.world.commit_all("fixed");
     person.liza(&["config", "set", "gates.test.inactive", "null"]).ok();
@@ -51,7 +51,7 @@ fn options_override_detected_setup() {
     let ran = person.liza(&["init", "A goal to reach", "--no-gate"]).ok();
     assert!(ran.stdout.contains("gate      none: as you asked"), "{}", ran.stdout);
     assert!(person.world.read("liza.yaml").contains("gates: []"));
-    // As the file says: one command adds a gate, which is accepted by it.
+    // As the file says, one command adds and accepts a gate.
     let set = person.liza(&["config", "set", "gates.test.command", "make test"]).ok();
     assert!(set.stdout.contains("accepted: test"), "{}", set.stdout);
     person.liza(&["gate", "run", "--tree", "HEAD"]).ok();

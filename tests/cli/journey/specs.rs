@@ -54,7 +54,7 @@ fn unedited_vision_is_never_sent_to_agents() {
         );
         assert_eq!(world.json(&HUMAN, &["task", "show", id]).ok().data()["spec"]["of"], "goal");
     }
-    // Edited, it is what tasks are planned by; it is not committed.
+    // Tasks are planned from the edited file, which is not committed.
     world.write("specs/vision.md", "# Vision\n\nIn capitals.\n");
     add(world, "t3", "specs/vision.md");
     assert!(prompt(world, "coder", "t3").contains("In capitals."));
@@ -74,7 +74,7 @@ fn spec_texts_are_pinned_stored_once_and_restored() {
     assert_eq!(stored(), 1, "one text, once");
     let coder = world.register("coder", "coder-1");
     world.claim(&coder, "busy");
-    // A changed file alone changes nothing; the announcement pins it for what is not begun, and tells the others.
+    // A changed file alone has no effect; `spec-change` updates tasks that are not begun, and informs the other agents.
     world.write("specs/a.md", "# A\n\nsecond text\n");
     assert!(prompt(&world, "coder", "idle").contains("first text"));
     let data = world.json(&HUMAN, &["spec-change", "--spec", "specs/a.md", "other words"]).ok().data();
@@ -84,7 +84,7 @@ fn spec_texts_are_pinned_stored_once_and_restored() {
     assert_eq!(hash_of(&world, "busy"), first);
     let inbox = world.liza(&coder, &["message", "inbox"]).ok().stdout;
     assert!(inbox.contains("specs/a.md has changed since your task busy was planned"), "{inbox}");
-    // Gone and changed texts come back from their copies; until then the copy is read.
+    // Deleted and changed texts are restored from their copies; until then liza reads the copy.
     std::fs::remove_dir_all(world.path(".liza/spec_texts")).unwrap();
     std::fs::remove_file(world.path("specs/a.md")).unwrap();
     assert!(prompt(&world, "coder", "idle").contains("second text"));
@@ -92,7 +92,7 @@ fn spec_texts_are_pinned_stored_once_and_restored() {
     assert!(ran.stdout.contains("spec_texts"), "{}", ran.stdout);
     world.human(&["doctor", "--fix"]).ok();
     assert_eq!(stored(), 2);
-    // With the copies gone too, verify says so.
+    // Without the copies, verify reports them missing.
     std::fs::remove_dir_all(world.path(".liza/spec_texts")).unwrap();
     std::fs::remove_dir_all(world.path(".git/liza/spec_texts")).unwrap();
     let ran = world.human(&["verify"]).exits(6);
@@ -101,7 +101,7 @@ fn spec_texts_are_pinned_stored_once_and_restored() {
 }
 
 #[test]
-fn edited_goal_is_pinned_anew() {
+fn edited_goal_text_is_stored_again() {
     let world = World::new();
     add(&world, "t1", "goal");
     let before = hash_of(&world, "t1");

@@ -3,7 +3,7 @@
 use super::{Newcomer, agent};
 use crate::support::process::Bounded as _;
 
-/// The files of a person's project, apart from what `liza init` writes.
+/// The files of a person's project, without those that `liza init` writes.
 fn files_of(person: &Newcomer) -> String {
     person.world.git(&["status", "--porcelain", "--", ":!liza.yaml", ":!specs"])
 }
@@ -41,7 +41,7 @@ fn has(program: &str) -> bool {
 }
 
 #[test]
-fn rust_project_with_a_dependency() {
+fn three_commands_finish_a_rust_project() {
     let files = [
         (
             "Cargo.toml",
@@ -73,7 +73,7 @@ fn rust_project_with_a_dependency() {
 }
 
 #[test]
-fn python_project_with_a_dependency() {
+fn three_commands_finish_a_python_project() {
     if !has("python3") {
         return;
     }
@@ -100,7 +100,7 @@ fn python_project_with_a_dependency() {
 }
 
 #[test]
-fn javascript_project_with_a_dependency() {
+fn three_commands_finish_a_javascript_project() {
     if !has("npm") {
         return;
     }

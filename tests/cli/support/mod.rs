@@ -1,4 +1,4 @@
-//! A repository with a board, and people and agents who act in it.
+//! A repository with a board, and the people and agents who act in it.
 
 #![allow(dead_code, reason = "every module of the tests uses its own part")]
 
@@ -17,7 +17,7 @@ pub struct World {
     pub root: PathBuf,
 }
 
-/// What a command answered.
+/// The answer of a command.
 #[derive(Debug, Clone)]
 pub struct Ran {
     pub exit: i32,
@@ -88,7 +88,7 @@ impl World {
         world
     }
 
-    /// The same home, seen from another repository in it.
+    /// The same home with another repository in it.
     pub fn moved_to(mut self, root: &Path) -> Self {
         self.root = root.canonicalize().expect("a path");
         self
@@ -133,7 +133,7 @@ impl World {
             .env("XDG_CONFIG_HOME", self.home.path().join("config"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("LC_ALL", "C")
-            // An agent CLI of this machine has no part in a test.
+            // Agent CLIs of this machine must not affect a test.
             .env("LIZA_TEST_NO_PROVIDERS", "1")
             .stdin(Stdio::null());
         command
@@ -146,7 +146,7 @@ impl World {
         ran.stdout.trim_end().to_owned()
     }
 
-    /// Git as a person would run it; the result is not checked.
+    /// Git as a person would run it, without checking the result.
     pub fn git_as(&self, who: &Who, dir: &Path, args: &[&str], env: &[(&str, &str)]) -> Ran {
         let mut command = self.command("git", dir);
         command
@@ -203,7 +203,7 @@ impl World {
         self.liza(&HUMAN, args)
     }
 
-    /// With `--json`; the answer is read with [`Ran::json`].
+    /// With `--json`; [`Ran::json`] reads the answer.
     pub fn json(&self, who: &Who, args: &[&str]) -> Ran {
         let mut all = vec!["--json"];
         all.extend(args);
@@ -217,7 +217,7 @@ impl World {
         self.liza_with(who, &all, b"", env)
     }
 
-    /// With `--json`, so many seconds from now by every clock.
+    /// With `--json`, and every clock this many seconds ahead.
     pub fn later(&self, seconds: i64, who: &Who, args: &[&str]) -> Ran {
         self.json_env(who, args, &[("LIZA_TEST_ADVANCE", &seconds.to_string())])
     }
@@ -235,7 +235,7 @@ impl World {
         (read("state.yaml"), read("log.yaml"))
     }
 
-    /// The command says no with this exit code and error code, names a next step, and changes nothing.
+    /// The command is refused with this exit code and error code, names a next step, and changes nothing.
     #[track_caller]
     pub fn refused(&self, who: &Who, args: &[&str], exit: i32, code: &str) -> Value {
         let before = self.bytes();
@@ -248,7 +248,7 @@ impl World {
         answer["error"].clone()
     }
 
-    /// A breach of Tier 0: refused, tasks unchanged, and put on record exactly once.
+    /// A breach of Tier 0: refused, tasks unchanged, and recorded exactly once.
     #[track_caller]
     pub fn tier0(&self, who: &Who, args: &[&str], code: &str) -> Value {
         let (revision, count, tasks) = (self.revision(), self.violations(), self.tasks());
@@ -267,7 +267,7 @@ impl World {
         self.json(&HUMAN, &["status"]).ok().data()["tier0_violations"].as_u64().expect("a count")
     }
 
-    /// Every task as it stands on the board.
+    /// Every task on the board.
     #[track_caller]
     pub fn tasks(&self) -> Vec<Value> {
         let rows = self.json(&HUMAN, &["status"]).ok().data()["tasks"].clone();
@@ -280,7 +280,7 @@ impl World {
         self.tasks().into_iter().find(|row| row["id"] == id).unwrap_or_else(|| panic!("no task {id}"))
     }
 
-    /// Replaces the one place of state.yaml that reads `from`, as an editor would.
+    /// Replaces the only occurrence of `from` in state.yaml, as an editor would.
     #[track_caller]
     pub fn edit_state(&self, from: &str, to: &str) {
         let text = self.state();
@@ -297,7 +297,7 @@ impl World {
             command.env(name, value);
         }
         let mut child = command.start().expect("liza starts");
-        // A command that does not read its input may be gone already.
+        // A command that does not read its input may have ended already.
         let _ = child.stdin.take().expect("a pipe").write_all(stdin);
         Ran::of(child.wait_with_output().expect("liza ends"))
     }
@@ -341,7 +341,7 @@ impl World {
         for path in paths {
             args.extend(["--in", path]);
         }
-        // A task without room for tests can be no code task.
+        // A code task needs tests in its scope.
         let has_room = |path: &&str| path.contains("test") || path.contains('*') || path.ends_with('/');
         if !paths.iter().any(has_room) && !more.contains(&"--kind") {
             args.extend(["--kind", "config"]);
@@ -365,7 +365,7 @@ impl World {
     #[track_caller]
     pub fn checkpoint_with(&self, who: &Who, id: &str, files: &[&str], validate: &str, expect: &str) {
         let mut args = checkpoint_args(id, files, validate, expect);
-        // A code task announces its tests, whatever a test of liza is about.
+        // A code task announces its tests, whatever the test is about.
         let task = if files.iter().any(|file| file.contains("test")) { Value::Null } else { self.show(id) };
         let room = task["scope"]["in"].as_array().cloned().unwrap_or_default();
         let room = room.iter().filter_map(Value::as_str).find(|path| path.contains("test"));
@@ -402,14 +402,14 @@ impl World {
         self.liza(reviewer, &["review", "approve", id, "--commit", commit, "--summary", "fine"]).ok();
     }
 
-    /// A task from nothing to READY_FOR_REVIEW.
+    /// Takes a new task to READY_FOR_REVIEW.
     #[track_caller]
     pub fn submitted(&self, coder: &Who, id: &str, file: &str, text: &str) -> String {
         self.task(id, &[file, &format!("tests/test_{id}.sh")]);
         self.submit_work(coder, id, file, text)
     }
 
-    /// A task from nothing to APPROVED.
+    /// Takes a new task to APPROVED.
     #[track_caller]
     pub fn approved(&self, coder: &Who, reviewer: &Who, id: &str, file: &str, text: &str) -> String {
         let commit = self.submitted(coder, id, file, text);
@@ -417,7 +417,7 @@ impl World {
         commit
     }
 
-    /// A task from nothing to MERGED.
+    /// Takes a new task to MERGED.
     #[track_caller]
     pub fn merge_task(&self, coder: &Who, reviewer: &Who, id: &str, file: &str, text: &str) -> String {
         self.task(id, &[file, &format!("tests/test_{id}.sh")]);
@@ -441,7 +441,7 @@ impl World {
         self.json(&HUMAN, &["status"]).ok().json()["revision"].as_u64().expect("a revision")
     }
 
-    /// The board is sound: valid, and board, log and repository agree.
+    /// The board is valid, and board, log and repository agree.
     #[track_caller]
     pub fn sound(&self) {
         self.human(&["validate"]).ok();
@@ -449,19 +449,19 @@ impl World {
     }
 }
 
-/// Says on the harness's own standard error which test is skipped and why: a test that passes has its output swallowed.
+/// Prints to the harness's own standard error which test is skipped and why: the harness hides the output of passing tests.
 pub fn skip(why: &str) {
     use std::io::Write as _;
     let thread = std::thread::current();
     let _ = writeln!(std::io::stderr(), "skipped {}: {why}", thread.name().unwrap_or("a test"));
 }
 
-/// How far a sweep goes: a short way in the suite, the whole way with `LIZA_SWEEP=full` (`scripts/torture suite`).
+/// The cases of a sweep: the short list in the suite, the full list with `LIZA_SWEEP=full` (`scripts/torture suite`).
 pub fn sweep<T>(short: T, full: T) -> T {
     if std::env::var_os("LIZA_SWEEP").is_some_and(|value| value == "full") { full } else { short }
 }
 
-/// In memory where the machine has room there: what the tests prove does not depend on how long a disk takes to sync.
+/// In memory where the machine has room: the results do not depend on how long a disk takes to sync.
 /// `LIZA_TEST_ON_DISK` chooses the disk.
 pub fn temporary_home() -> tempfile::TempDir {
     const ROOM: u64 = 1 << 30;
@@ -473,7 +473,7 @@ pub fn temporary_home() -> tempfile::TempDir {
     in_memory.unwrap_or_else(|| tempfile::tempdir().expect("a temporary directory"))
 }
 
-/// The command line of a good checkpoint.
+/// The arguments of a good checkpoint.
 pub fn checkpoint_args<'a>(
     id: &'a str,
     files: &[&'a str],

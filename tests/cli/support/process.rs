@@ -1,5 +1,5 @@
-//! Starts the processes of tests, each with a deadline. When it passes, the process, its descendants and everything
-//! that was started with the same HOME are killed, and the test fails with what the process had printed.
+//! Starts the processes of tests, each with a deadline. At the deadline the process, its descendants and all processes
+//! with the same HOME are killed, and the test fails with the process's output.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -12,18 +12,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Far longer than any process of the suite takes, also on a busy machine.
+/// Far longer than any process of the suite takes, even on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(240);
 
-/// The ways in which tests start processes; `tests/architecture.rs` keeps the others out.
+/// The only ways in which tests start processes; `tests/architecture.rs` refuses others.
 pub trait Bounded {
-    /// Runs the process to its end and captures what it prints.
+    /// Runs the process to its end and captures its output.
     fn finish(&mut self) -> Result<Output>;
 
-    /// Runs the process to its end, with its output as it was set.
+    /// Runs the process to its end, with its output as configured.
     fn finish_status(&mut self) -> Result<ExitStatus>;
 
-    /// Starts the process with its output as it was set.
+    /// Starts the process with its output as configured.
     fn start(&mut self) -> Result<Running>;
 
     fn start_within(&mut self, deadline: Duration) -> Result<Running>;
@@ -51,7 +51,7 @@ impl Bounded for Command {
     }
 }
 
-/// A process that has not been waited for. It is killed when this is dropped.
+/// A running process. It is killed when this is dropped.
 pub struct Running {
     child: Option<Child>,
     home: Option<OsString>,
@@ -61,7 +61,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Waits for the end; fails the test if the deadline passes first.
+    /// Waits for the process to end; fails the test at the deadline.
     #[track_caller]
     pub fn wait(&mut self) -> Result<ExitStatus> {
         let status = self.deref_mut().wait();
@@ -70,7 +70,7 @@ impl Running {
         status
     }
 
-    /// Waits for the end and for everything that was printed; fails the test if the deadline passes first.
+    /// Waits for the process to end and for all output; fails the test at the deadline.
     #[track_caller]
     pub fn wait_with_output(mut self) -> Result<Output> {
         let mut child = self.child.take().expect("a process is waited for once");
@@ -78,7 +78,7 @@ impl Running {
         let stdout = Reading::of(child.stdout.take());
         let stderr = Reading::of(child.stderr.take());
         let status = child.wait()?;
-        // A process that was set free may keep the output open.
+        // A detached process may keep the output open.
         let whole = stdout.ends_before(self.ends) && stderr.ends_before(self.ends);
         self.watch.end();
         let (stdout, stderr) = (stdout.bytes(), stderr.bytes());
@@ -92,7 +92,7 @@ impl Running {
         Ok(Output { status, stdout, stderr })
     }
 
-    /// Lets the process go on after the test has forgotten it, until its deadline.
+    /// Lets the process run on after the test, until its deadline.
     pub fn leave(mut self) {
         self.child = None;
         self.watch.leave();
@@ -122,7 +122,7 @@ impl DerefMut for Running {
     }
 }
 
-/// What a process prints, read by a thread of its own.
+/// The output of a process, read by its own thread.
 struct Reading {
     read: Arc<Mutex<Vec<u8>>>,
     ended: Receiver<()>,
@@ -145,7 +145,7 @@ impl Reading {
         Self { read, ended }
     }
 
-    /// Whether the pipe is closed at that time, with some more for what is killed then to go.
+    /// Whether the pipe is closed at that time, plus some time for killed processes to end.
     fn ends_before(&self, time: Instant) -> bool {
         let patience = time.saturating_duration_since(Instant::now()) + Duration::from_secs(5);
         self.ended.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
@@ -156,7 +156,7 @@ impl Reading {
     }
 }
 
-/// A thread that kills a process and what belongs to it at the deadline, unless it is ended before.
+/// A thread that kills a process and its relatives at the deadline, unless it is cancelled before.
 pub struct Watch {
     ended: Option<Sender<()>>,
     expired: Arc<AtomicBool>,
@@ -241,7 +241,7 @@ fn family(pid: u32, home: Option<&OsString>) -> BTreeSet<u32> {
 /// None for a process that has ended and was not waited for.
 fn parent_of_living(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program stands in brackets and may contain anything.
+    // The program's name is in brackets and may contain any character.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
@@ -252,7 +252,7 @@ fn parent_of_living(pid: u32) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// The shell ends only when its child does, which keeps its output open and has left its process group.
+    /// The shell ends only when its child does; the child keeps the output open and has left the process group.
     #[test]
     fn deadline_kills_process_and_descendants() {
         let home = tempfile::tempdir().expect("a directory");

@@ -1,8 +1,8 @@
-//! `liza agent log`: the session of an agent in readable form.
+//! `liza agent log`: an agent's session in readable form.
 
 use super::*;
 
-/// An agent that prints as claude does, and works as the script says.
+/// An agent with claude's output format that works as the script says.
 fn like_claude(script: &str) -> World {
     let world = World::new();
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/fixtures/sessions/claude.out");

@@ -10,7 +10,7 @@ fn runner_starts_every_provider_and_reads_usage() {
         let lanes: Vec<_> = EXPECTED
             .chunks(4)
             .map(|lane| {
-                // Aider cannot play an agent.
+                // Aider cannot act as an agent.
                 let able = lane.iter().filter(|expected| expected.name != "aider");
                 scope.spawn(move || able.for_each(|expected| one(expected.name)))
             })
@@ -60,7 +60,7 @@ fn one(name: &str) {
     assert_eq!(env["LIZA_CLAIM"], "t1:1", "{name}");
     assert!(!env.values().any(|value| value.contains("canary-of-")), "{name}: {env:?}");
 
-    // The usage it printed, and the usage on record.
+    // The printed usage equals the recorded usage.
     let all = events(&ran);
     let usage = &named(&all, "ended")[0]["usage"];
     assert_eq!(usage["turns"], expected.turns, "{name}: {usage}");
@@ -76,7 +76,7 @@ fn one(name: &str) {
     assert_eq!(world.row("t1")["status"], "BLOCKED", "{name}");
 }
 
-/// The variable that holds the key of a provider.
+/// The variable with a provider's key.
 fn own_key(name: &str) -> Option<&'static str> {
     match name {
         "claude" => Some("ANTHROPIC_API_KEY"),

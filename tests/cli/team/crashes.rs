@@ -1,4 +1,4 @@
-//! What crashes agents: the agent itself, its task, or what all of them share.
+//! Who is at fault for crashes: the agent, its task, or a cause that agents share.
 
 use serde_json::json;
 

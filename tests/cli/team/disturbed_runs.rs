@@ -1,4 +1,4 @@
-//! Runs under disturbance: pipes held by other processes, ids used by hand, boards that break.
+//! Disturbed runs: pipes held by other processes, agent ids in use by hand, boards that become invalid.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::ChildStdout;
@@ -8,17 +8,17 @@ use serde_json::json;
 use super::*;
 use crate::support::process::Bounded as _;
 
-/// What a run of one coder and one reviewer is started with.
+/// The arguments of a run with one coder and one reviewer.
 const PAIR: [&str; 6] = ["--json", "run", "--team", "coder", "--team", "code_reviewer"];
 
-/// What a run says, as it says it.
-fn hear(child: &mut Running) -> Lines<BufReader<ChildStdout>> {
+/// The output of a run while it runs.
+fn output_lines(child: &mut Running) -> Lines<BufReader<ChildStdout>> {
     BufReader::new(child.stdout.take().expect("a pipe")).lines()
 }
 
-/// Reads until it says this.
+/// Reads until this text appears.
 #[track_caller]
-fn until_said(lines: &mut Lines<BufReader<ChildStdout>>, text: &str) {
+fn read_until(lines: &mut Lines<BufReader<ChildStdout>>, text: &str) {
     let mut before = String::new();
     for line in lines.map_while(Result::ok) {
         if line.contains(text) {
@@ -30,7 +30,7 @@ fn until_said(lines: &mut Lines<BufReader<ChildStdout>>, text: &str) {
     panic!("it ended without `{text}`: {before}");
 }
 
-/// The rest of what it says.
+/// The rest of the output.
 fn to_the_end(child: &mut Running, lines: Lines<BufReader<ChildStdout>>) -> (Option<i32>, String) {
     let rest: Vec<String> = lines.map_while(Result::ok).collect();
     (child.wait().expect("it ends").code(), rest.join("\n"))
@@ -97,10 +97,10 @@ fn unwritable_checkpoint_summary_stops_no_run() {
     let _ = std::fs::remove_dir_all(&reports);
     std::fs::write(&reports, "in the way").unwrap();
     let mut child = start(&world, &PAIR);
-    let mut lines = hear(&mut child);
+    let mut lines = output_lines(&mut child);
     until("an agent works", || world.home().join("out/up").exists());
     std::fs::write(world.path(".liza/CHECKPOINT"), "").unwrap();
-    until_said(&mut lines, "could not write the summary");
+    read_until(&mut lines, "could not write the summary");
     std::fs::remove_file(world.path(".liza/CHECKPOINT")).unwrap();
     std::fs::write(world.home().join("out/go"), "").unwrap();
     let (exit, said) = to_the_end(&mut child, lines);
@@ -135,13 +135,13 @@ fn agent_run_by_hand_keeps_token_and_worktree() {
     add(&world, "t2");
     world.json(&me, &["task", "claim", "t1"]).ok();
     let mut child = start(&world, &PAIR);
-    let mut lines = hear(&mut child);
-    until_said(&mut lines, "\"waiting\"");
+    let mut lines = output_lines(&mut child);
+    read_until(&mut lines, "\"waiting\"");
     assert_eq!(
         (&world.row("t1")["status"], &world.row("t2")["status"]),
         (&json!("WORKING"), &json!("MERGED"))
     );
-    // The token is still good.
+    // The token is still valid.
     world.json(&me, &["task", "renew", "t1"]).ok();
     world.json(&me, &["task", "release", "t1"]).ok();
     let (exit, said) = to_the_end(&mut child, lines);
@@ -175,7 +175,7 @@ fn team_entries_keep_their_own_provider() {
     let ran = world.json(&HUMAN, &["run"]).ok();
     assert!(out(&world, "coder-1").starts_with("special"), "{}", ran.stdout);
     assert!(out(&world, "coder-2").starts_with("usual"), "{}", ran.stdout);
-    // Each of them is looked for before anything begins.
+    // Each is checked before anything starts.
     world.write(
         "liza.yaml",
         "version: 1\nproviders: { ghost: { command: [no-such-agent] }, there: { command: [sh] } }\nteam:\n  - { role: coder, provider: there }\n  - { role: coder, provider: ghost }\n",
@@ -205,8 +205,8 @@ fn board_that_stays_broken_ends_the_run() {
     add(&world, "t1");
     world.json(&me, &["task", "claim", "t1"]).ok();
     let mut child = start_quickly(&world, &PAIR);
-    let mut lines = hear(&mut child);
-    until_said(&mut lines, "\"waiting\"");
+    let mut lines = output_lines(&mut child);
+    read_until(&mut lines, "\"waiting\"");
     let good = world.state();
     std::fs::write(world.path(".liza/state.yaml"), "no: board\n").unwrap();
     let (exit, text) = to_the_end(&mut child, lines);

@@ -1,4 +1,4 @@
-//! What would be started: `agent run --explain`, and what is refused before anything starts.
+//! `agent run --explain` shows what would start; and starts that are refused.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn explain_offers_only_work_the_agent_may_take() {
     let world = scripted(EVERY_ROLE);
     add(&world, "t1");
     agent_run(&world, &["--role", "coder", "--once"]).ok();
-    // An implementer does not review the task, whatever its roles.
+    // An implementer cannot review the task, whatever its roles.
     let explain = |id: &str| {
         let args = ["agent", "run", "--role", "code_reviewer", "--id", id, "--explain"];
         world.json(&HUMAN, &args).ok().data()["work"].clone()

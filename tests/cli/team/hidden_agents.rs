@@ -1,9 +1,9 @@
-//! An agent that hides where it comes from is refused: it becomes neither a person nor another agent by it.
+//! An agent that hides its ancestors is refused: hiding makes it neither a person nor another agent.
 
 use super::*;
 use crate::support::process::Bounded as _;
 
-/// Ways to start a command such that its origin is hidden or looks like another; `$1…` is the command.
+/// Ways to start a command with hidden or false ancestors; `$1…` is the command.
 const WAYS: &str = r#"
 bare="env -i PATH=$PATH HOME=$HOME"
 tell() { name=$1; shift; "$@" > "$OUT/$name" 2>&1 </dev/null; echo "exit $?" >> "$OUT/$name"; }
@@ -85,7 +85,7 @@ fn agent_in_own_namespace_acts_as_itself() {
     if !has_namespaces() {
         return;
     }
-    // As in a container: the runner cannot be seen, the agent's own token is shown.
+    // As in a container: the runner is not visible, and the agent presents its own token.
     let world = scripted(&format!(
         "{WAYS}\ntell own way_pids liza note 'from a container' --task t1\n\
          tell bare way_pids $bare $(command -v liza) note 'without a token' --task t1\n"
@@ -93,7 +93,7 @@ fn agent_in_own_namespace_acts_as_itself() {
     add(&world, "t1");
     agent_run(&world, &["--role", "coder", "--once"]);
     assert!(out(&world, "own").ends_with("exit 0\n"), "{}", out(&world, "own"));
-    // It carries the mark of its runner and needs no token.
+    // The process has its runner's mark and needs no token.
     assert!(out(&world, "bare").ends_with("exit 0\n"), "{}", out(&world, "bare"));
     let notes = world.json(&HUMAN, &["inbox"]).ok().stdout;
     assert!(notes.contains("from a container") && notes.contains("coder-1"), "{notes}");
@@ -167,7 +167,7 @@ setsid sh $OUT/free.sh $PPID &
 sleep 600"#,
     );
     add(&world, "t1");
-    // Runner and holder die at once: no process is left between the agent and the first of all.
+    // Runner and holder die at once: no process is left between the agent and init.
     let mut child = start(&world, &["agent", "run", "--role", "coder", "--once"]);
     child.wait().expect("it ends");
     until("the orphan has tried", || world.home().join("out/free.done").exists());
@@ -179,7 +179,7 @@ sleep 600"#,
     }
 }
 
-/// What outlives its runner is nobody: not by smaller limits, not by limits that cannot be asked for, and not because the next
+/// A process that outlives its runner is refused: also with lowered limits, with limits that cannot be read, and after the next
 /// runner of the same agent has another mark.
 #[test]
 fn orphan_is_no_person_and_uses_no_token() {
@@ -232,7 +232,7 @@ sleep 600"#,
         assert!(said.contains("error:") && !said.trim_end().ends_with("exit 0"), "{name}: {said}");
     }
     assert!(!world.state().contains("evil-"), "{}", world.state());
-    // Before the next runner it is still the agent that it was, whatever token it shows.
+    // Before the next runner starts, the process still counts as its agent, whatever token it presents.
     let notes = world.json(&HUMAN, &["inbox"]).ok().data()["human_notes"].clone();
     let by: Vec<&str> =
         notes.as_array().expect("notes").iter().filter_map(|note| note["from"].as_str()).collect();

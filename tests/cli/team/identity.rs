@@ -1,4 +1,4 @@
-//! A descendant of a runner is that agent, whatever its environment says.
+//! A descendant of a runner counts as its agent, whatever its environment contains.
 
 use super::*;
 use crate::support::process::Bounded as _;
@@ -55,7 +55,7 @@ tell after bare $me review claim t1
     let task = world.json(&HUMAN, &["task", "show", "t1"]).ok().data();
     assert_eq!(task["status"], "READY_FOR_REVIEW");
     assert!(world.violations() >= 5, "{}", world.violations());
-    // The same from outside is what it says it is.
+    // The same command from outside of the runner acts with the identity it presents.
     let commit = task["review_commit"].as_str().unwrap();
     world.approve(&reviewer, "t1", commit);
     // The author of a note is the agent that really wrote it.
@@ -77,7 +77,7 @@ fn two_runners_cannot_share_an_agent_id() {
         1,
         "refused.agent_running",
     );
-    // Without a name it gets the next one.
+    // Without an id it gets the next free one.
     let ran = agent_run(&world, &["--role", "coder", "--once"]).ok();
     assert!(events(&ran).iter().all(|event| event["agent"] == "coder-2"), "{}", ran.stdout);
     signal(child.id(), "-TERM");

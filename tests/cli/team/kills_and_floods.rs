@@ -1,4 +1,4 @@
-//! Kills, floods, daemons and agents that misbehave.
+//! Killed processes, floods of output, daemons and misbehaving agents.
 
 use super::*;
 use crate::support::process::Bounded as _;
@@ -208,7 +208,7 @@ fn walk(dir: &Path) -> Vec<PathBuf> {
 #[test]
 fn twelve_tasks_merge_despite_random_kills() {
     let world = scripted(EVERY_ROLE);
-    // A killed agent counts as crashed, and so many crashes would halt the team.
+    // A killed agent counts as crashed, and this many crashes would halt the team.
     configure(&world, "run: { grace_seconds: 1 }\nbreaker: { responses: { crash_loop: warning } }\n");
     let tasks: Vec<String> = (0..12).map(|n| format!("t{n}")).collect();
     for task in &tasks {

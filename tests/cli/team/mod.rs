@@ -1,6 +1,5 @@
 //! Teams of scripted agents: real runners, real processes, real worktrees.
 
-mod adrift;
 mod agent_log;
 mod all_providers;
 mod crashes;
@@ -9,6 +8,7 @@ mod explain;
 mod hidden_agents;
 mod identity;
 mod kills_and_floods;
+mod lost_git_file;
 mod oscillation;
 mod overseer;
 mod people;
@@ -32,7 +32,7 @@ use serde_json::Value;
 use crate::support::process::{Bounded as _, Running};
 use crate::support::{HUMAN, Ran, World};
 
-/// How a well-behaved agent of each role acts; tests put their own words before or instead of it.
+/// A well-behaved agent of each role; tests put their own commands before it or replace it.
 pub const GOOD: &str = r#"
 good_coder() {
   grep -q "Your checkpoint is on record" "$LIZA_PROMPT_FILE" 2>/dev/null || liza task checkpoint "$LIZA_TASK" --intent "the file of $LIZA_TASK says hello" --risks "none, a new file" \
@@ -60,7 +60,7 @@ case "$LIZA_ROLE" in
 esac
 "#;
 
-/// A board whose agents are played by this script; `$OUT` is a directory for what it wants to tell the test.
+/// A board whose agents run this script; `$OUT` is a directory for output to the test.
 pub fn scripted(script: &str) -> World {
     let world = World::new();
     play(&world, script);
@@ -114,7 +114,7 @@ pub fn named<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
     events.iter().filter(|event| event["event"] == kind).collect()
 }
 
-/// The last object: what the command answered.
+/// The last JSON object: the command's answer.
 pub fn answer(ran: &Ran) -> Value {
     serde_json::from_str(ran.stdout.lines().last().unwrap_or_default()).unwrap_or_default()
 }
@@ -155,7 +155,7 @@ pub fn start_quickly(world: &World, args: &[&str]) -> Running {
         .expect("liza starts")
 }
 
-/// Waits for something to become true.
+/// Waits until the condition holds.
 #[track_caller]
 pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -169,7 +169,7 @@ pub fn signal(pid: u32, signal: &str) {
     let _ = std::process::Command::new("kill").arg(signal).arg(pid.to_string()).finish_status();
 }
 
-/// Living processes whose environment or command line holds this text.
+/// Living processes whose environment or command line contains this text.
 pub fn processes_with(text: &str) -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     entries
@@ -183,7 +183,7 @@ pub fn processes_with(text: &str) -> Vec<u32> {
         .collect()
 }
 
-/// What is left of the agents of this world.
+/// Processes that the agents of this world left.
 pub fn agents_of(world: &World) -> Vec<u32> {
     processes_with(&format!("BLACKBOARD={}", world.path(".liza/state.yaml").display()))
 }

@@ -1,10 +1,10 @@
-//! Agents that cannot agree, under runners.
+//! A coder and a reviewer who cannot agree, below runners.
 
 use super::*;
 
 #[test]
 fn oscillating_task_blocks_while_others_finish() {
-    // The coder turns its file round each time; the reviewer wants what is not there.
+    // The coder alternates between two versions; the reviewer always wants the other one.
     let world = scripted(&format!(
         r#"ping_pong_coder() {{
   liza task checkpoint "$LIZA_TASK" --intent "the file of $LIZA_TASK says what the review wants" --risks "none, one file" \

@@ -1,4 +1,4 @@
-//! Agents without progress, and agents that only look like it: observed by a run or a watcher, with looks ten times a
+//! Agents without progress, and agents that only seem so, observed by a run or a watcher ten times a
 //! second.
 
 use serde_json::json;
@@ -6,14 +6,14 @@ use serde_json::json;
 use super::*;
 use crate::support::process::Bounded as _;
 
-/// What an agent of Claude's kind prints: one answer with one call of a tool.
+/// Output in Claude's format: one answer with one tool call.
 pub const SAYS: &str = r#"
 says() { # number tokens tool argument
   printf '{"type":"assistant","message":{"id":"m%s","usage":{"input_tokens":%s,"output_tokens":0},"content":[{"type":"tool_use","id":"c%s","name":"%s","input":{"command":"%s"}}]}}\n' "$1" "$2" "$1" "$3" "$4"
 }
 "#;
 
-/// Ten looks a second, and no limit but the overseer's.
+/// Ten checks a second, and no limit but the overseer's.
 pub fn overseen(script: &str, overseer: &str, more: &str) -> World {
     let world = World::new();
     play(&world, &format!("{SAYS}\n{script}"));
@@ -26,9 +26,9 @@ pub fn overseen(script: &str, overseer: &str, more: &str) -> World {
 
 pub const NO_LIMITS: &str = "roles: { coder: { limits: { turns: 0, tokens: 0, wall_seconds: 0 } } }\n";
 
-/// What was done about an agent, the oldest first.
-pub fn done_about(world: &World, agent: &str) -> Vec<Value> {
-    // It may not be registered yet.
+/// The overseer's interventions for an agent, the oldest first.
+pub fn interventions_for(world: &World, agent: &str) -> Vec<Value> {
+    // The agent may not be registered yet.
     let data = world.json(&HUMAN, &["overseer", "--explain", agent]).data();
     data["interventions"].as_array().cloned().unwrap_or_default()
 }
@@ -44,7 +44,7 @@ pub fn actions(interventions: &[Value]) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// The first coder that claims t1 loops on it.
+/// The first coder that claims t1 repeats itself.
 const LOOPS: &str = r#"
 case "$LIZA_ROLE:$LIZA_TASK" in
   coder:t1)
@@ -59,19 +59,19 @@ esac
 
 #[test]
 fn looping_coder_is_nudged_then_halted() {
-    // What the registry gives a coder does not take the halt away from its runner.
+    // A coder's rights in liza.yaml do not keep its runner from halting it.
     let only_work = NO_LIMITS.replace("limits:", "allow: [work], limits:");
     let world = overseen(&format!("{LOOPS}\n{EVERY_ROLE}"), "nudge_cooldown_seconds: 600", &only_work);
     add(&world, "t1");
     add(&world, "t2");
-    // Two that look: one of them acts.
+    // Two processes observe, and one of them acts.
     let mut watch = start(&world, &["watch"]);
     let ran = quickly(&world, &["--json", "run", "--team", "coder=2", "--team", "code_reviewer"]).exits(1);
     signal(watch.id(), "-TERM");
     watch.wait().expect("it ends");
     assert_eq!(world.row("t2")["status"], "MERGED", "a looping agent stops no other agent: {}", ran.stdout);
     let looper = out(&world, "looper").trim().to_owned();
-    let done = done_about(&world, &looper);
+    let done = interventions_for(&world, &looper);
     assert_eq!(actions(&done), [("nudge", "infinite_loop"), ("halt", "infinite_loop")], "{done:?}");
     let evidence = done[1]["evidence"].to_string();
     assert!(evidence.contains("times in a row with the same arguments"), "{evidence}");
@@ -92,7 +92,7 @@ fn looping_coder_is_nudged_then_halted() {
     for line in ["role:planner", "type: nudge", "type: halt", "type: escalate"] {
         assert!(state.contains(line), "{line}");
     }
-    // On the log with its evidence, in one record each.
+    // The journal holds each with its evidence, in one record.
     let log = world.json(&HUMAN, &["log", "-n", "500"]).ok().data();
     let records = log["records"].as_array().unwrap();
     let acts: Vec<&Value> =
@@ -107,7 +107,7 @@ fn looping_coder_is_nudged_then_halted() {
     world.sound();
 }
 
-/// Heartbeats and tokens, and nothing else: an agent that seems to be at work.
+/// Only heartbeats and tokens: an agent that seems to work.
 pub const STANDS_STILL: &str = r#"
 case "$LIZA_ROLE" in
   coder)
@@ -129,8 +129,8 @@ fn stagnation_is_nudged_then_asks_a_person() {
     world.write("liza.yaml", &text);
     add(&world, "t1");
     let child = start(&world, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]);
-    until("it is flagged", || !done_about(&world, "coder-1").is_empty());
-    assert_eq!(actions(&done_about(&world, "coder-1"))[0], ("nudge", "stagnation"));
+    until("it is flagged", || !interventions_for(&world, "coder-1").is_empty());
+    assert_eq!(actions(&interventions_for(&world, "coder-1"))[0], ("nudge", "stagnation"));
     until("a person is asked", || world.path(".liza/ESCALATION").exists());
     assert_eq!(world.row("t1")["status"], "WORKING", "no agent is halted where liza.yaml forbids it");
     until("a person is notified", || out(&world, "notified").contains("stagnation"));
@@ -144,7 +144,7 @@ fn stagnation_is_nudged_then_asks_a_person() {
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.exit, 0, "{}", ran.stdout);
     assert_eq!(world.row("t1")["status"], "MERGED");
-    let done = done_about(&world, "coder-1");
+    let done = interventions_for(&world, "coder-1");
     assert_eq!(actions(&done), [("nudge", "stagnation"), ("escalate", "stagnation")], "once each");
     let all = events(&ran);
     let said = |kind: &str, part: &str| {
@@ -157,8 +157,8 @@ fn stagnation_is_nudged_then_asks_a_person() {
 
 #[test]
 fn a_healthy_slow_agent_is_not_touched() {
-    // It reads up, starts a long test, asks for its output again and again while that computes, and prints all the time;
-    // then it is silent inside a second one. Some thirty looks, and none at which anything came of it.
+    // The agent reads, starts a long test, asks for its output again and again while the test computes, and prints all the time;
+    // then it is silent during a second test. Some thirty checks, none with a result.
     let slow = r#"
 case "$LIZA_ROLE" in
   coder)
@@ -181,7 +181,7 @@ esac
     world.liza(&HUMAN, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]).ok();
     assert!(world.home().join("out/was-slow").exists());
     assert_eq!(world.row("t1")["status"], "MERGED");
-    assert!(done_about(&world, "coder-1").is_empty(), "{:?}", done_about(&world, "coder-1"));
+    assert!(interventions_for(&world, "coder-1").is_empty(), "{:?}", interventions_for(&world, "coder-1"));
 }
 
 #[test]
@@ -211,7 +211,7 @@ esac
     let handed_off = named(&all_events, "handed_off");
     assert_eq!(handed_off.len(), 1, "{}", ran.stdout);
     assert!(handed_off[0]["text"].as_str().is_some_and(|text| text.contains("tokens")), "{handed_off:?}");
-    let done = done_about(&world, "coder-1");
+    let done = interventions_for(&world, "coder-1");
     assert!(actions(&done).iter().all(|(_, behaviour)| *behaviour == "token_exhaustion"), "{done:?}");
     assert!(world.show("t1")["failed_by"].as_array().is_none_or(Vec::is_empty), "that is no failure");
     assert_eq!(world.git(&["show", "refs/liza/wip/t1/1:t1.txt"]), "half");
@@ -237,18 +237,18 @@ esac
     let touch = |name: &str| std::fs::write(world.home().join("out").join(name), "").unwrap();
     touch("loop");
     until("it has looped", || world.home().join("out/looped").exists());
-    assert!(done_about(&world, "coder-1").is_empty(), "{:?}", done_about(&world, "coder-1"));
+    assert!(interventions_for(&world, "coder-1").is_empty(), "{:?}", interventions_for(&world, "coder-1"));
     touch("go");
     world.human(&["resume"]).ok();
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.exit, 0, "{}", ran.stdout);
-    // The same once more, with the overseer switched off.
+    // The same again with the overseer switched off.
     let text = world.read("liza.yaml").replace("overseer: {", "overseer: { enabled: false,");
     world.write("liza.yaml", &text);
     add(&world, "t2");
     let _ = std::fs::remove_dir_all(world.path(".liza/overseer"));
     world.liza(&HUMAN, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]).ok();
-    assert!(done_about(&world, "coder-1").is_empty());
+    assert!(interventions_for(&world, "coder-1").is_empty());
     assert!(!world.path(".liza/overseer").exists(), "nothing is even written down");
 }
 
@@ -266,7 +266,7 @@ fn next_watcher_reports_killed_watchers_decision() {
     let status = watch.start().expect("liza starts").wait().expect("it ends");
     assert!(!status.success(), "it was killed");
     assert!(!world.path(".liza/ESCALATION").exists());
-    let done = done_about(&world, "coder-1");
+    let done = interventions_for(&world, "coder-1");
     assert_eq!(
         actions(&done),
         [("nudge", "stagnation"), ("escalate", "stagnation")],
@@ -277,7 +277,7 @@ fn next_watcher_reports_killed_watchers_decision() {
     world.human(&["resume"]).ok();
     world.human(&["watch", "--once"]).ok();
     assert!(!world.path(".liza/ESCALATION").exists(), "and the person is not asked twice");
-    let done = done_about(&world, "coder-1");
+    let done = interventions_for(&world, "coder-1");
     assert_eq!(
         actions(&done)[2..],
         [("nudge", "stagnation")],
@@ -378,7 +378,7 @@ fn overseer_shows_liveness_and_alarm_distance() {
     world.refused(&HUMAN, &["overseer", "nudge", "coder-9", "--reason", "x"], 1, "refused.unknown_agent");
     let wrong = world.json(&HUMAN, &["overseer", "halt", "coder-1", "--reason", "x", "--behaviour", "lazy"]);
     assert_eq!(wrong.exit, 2);
-    // Its runner dies: nothing is judged of a dead session, and there is nothing to end.
+    // Its runner dies: a dead session is not judged, and there is nothing to end.
     signal(runner.id(), "-KILL");
     runner.wait().expect("it ends");
     until("nothing is left", || agents_of(&world).is_empty());
@@ -426,7 +426,7 @@ case "$LIZA_ROLE" in
   coder) touch $OUT/up; until [ -e $OUT/go ]; do sleep 0.02; done ;;
 esac
 "#;
-    // Its runner looks once an hour, so the observations there come from another process.
+    // Its runner observes once an hour, so these observations come from another process.
     let world = overseen(&format!("{script}\n{EVERY_ROLE}"), "nudge_cooldown_seconds: 0", NO_LIMITS);
     let slow = world.read("liza.yaml").replace("check_interval_seconds: 0.1", "check_interval_seconds: 3600");
     world.write("liza.yaml", &slow);
@@ -441,7 +441,7 @@ esac
         number += 1;
         forge(&world, number);
         world.human(&["watch", "--once"]).ok();
-        actions(&done_about(&world, "coder-1")).last() == Some(&("halt", "infinite_loop"))
+        actions(&interventions_for(&world, "coder-1")).last() == Some(&("halt", "infinite_loop"))
     });
     std::fs::write(world.home().join("out/go"), "").unwrap();
     let ran = Ran::of(runner.wait_with_output().expect("it ends"));
@@ -458,7 +458,7 @@ esac
     assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW", "{}", ran.stdout);
 }
 
-/// Forged observations that would get coder-1 halted.
+/// Forged observations that would halt coder-1.
 fn forge(world: &World, number: u64) {
     let heartbeat = world.json(&HUMAN, &["agent", "list"]).ok().data()["agents"][0]["heartbeat"].clone();
     let looks: Vec<Value> = (1..=5)

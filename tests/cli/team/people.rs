@@ -24,7 +24,7 @@ fn run_waits_for_a_persons_reviews_and_merges() {
     let listed = listed.as_array().unwrap();
     assert_eq!(listed.len(), 2, "{listed:?}");
     assert!(listed.iter().all(|one| one["reviewer"].is_null() && one["may_claim"] == true), "{listed:?}");
-    // One person holds both.
+    // One person holds both reviews.
     for task in ["a", "b"] {
         world.human(&["review", "claim", task]).ok();
     }
@@ -53,7 +53,7 @@ fn run_waits_for_a_persons_reviews_and_merges() {
     let notified = std::fs::read_to_string(&notified_file).unwrap_or_default();
     assert_eq!(notified.lines().filter(|line| line.starts_with("person_wanted ")).count(), 3, "{notified}");
     assert_eq!(world.show("a")["approval"]["reviewer"], "human");
-    // Agents that have done their work are not called dead.
+    // Agents that finished are not shown as dead.
     let agents = world.json(&HUMAN, &["agent", "list"]).ok().data()["agents"].clone();
     assert!(agents.as_array().unwrap().iter().all(|agent| agent["state"] == "finished"), "{agents}");
     let seen = world.json(&HUMAN, &["overseer"]).ok().data()["agents"].clone();
@@ -61,7 +61,7 @@ fn run_waits_for_a_persons_reviews_and_merges() {
     world.sound();
 }
 
-/// A second approval is a person's: the agents give the first one.
+/// Agents give the first approval; a person gives the second.
 #[test]
 fn person_gives_the_second_approval() {
     let world = scripted(EVERY_ROLE);

@@ -1,8 +1,8 @@
-//! Hooks, filters and aliases that a coder plants run below the reviewer's runner, and may not change the board.
+//! Hooks, filters and aliases planted by a coder run below the reviewer's runner, and may not change the board.
 
 use super::*;
 
-/// The coder submits and plants hooks of every name, which approve its work and daemonise to try it later.
+/// The coder submits and plants hooks of every name that approve its work, also later as daemons.
 const PLANTS: &str = r#"
 me=$(command -v liza)
 case "$LIZA_ROLE" in
@@ -43,7 +43,7 @@ fn planted_hook_approves_nothing() {
     let clean = out(&world, "ran");
     agent_run(&world, &["--role", "code_reviewer", "--once"]);
     assert!(out(&world, "released").contains("t1"), "the reviewer had it: {}", out(&world, "released"));
-    // Neither the runner's own git nor that of the reviewer's commands started any of it.
+    // Neither the runner's git nor that of the reviewer's commands ran any of them.
     assert_eq!(out(&world, "ran"), clean);
     assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW");
     assert!(!world.state().contains("evil"));

@@ -1,8 +1,8 @@
-//! Providers that fail in their own words: not logged in, without quota, with tools denied.
+//! Failures that providers report in their own words: not logged in, no quota, tools denied.
 
 use super::*;
 
-/// Agents played by the script, which print what the built-in command of this name prints.
+/// Scripted agents that print what the built-in provider of this name prints.
 fn played_like(world: &World, base: &str, more: &str) {
     let script = world.home().join("agent.sh");
     world.write(
@@ -44,7 +44,7 @@ fn login_failure_stops_the_provider_at_once() {
         );
     }
     assert_eq!(data["stopped"].as_array().map(Vec::len), Some(2), "{data}");
-    // It says nothing about the task, which is free for others.
+    // The failure does not count against the task, which other agents may claim.
     assert_eq!(world.row("t1")["status"], "IDLE");
     let status = world.json(&HUMAN, &["status"]).ok().data();
     assert_eq!(status["failing"][0]["class"], "login", "{status}");
@@ -57,7 +57,7 @@ fn login_failure_stops_the_provider_at_once() {
 }
 
 #[test]
-fn quota_parks_its_provider_and_others_work() {
+fn quota_pauses_its_provider_and_others_work() {
     let world = World::new();
     play(
         &world,
@@ -141,7 +141,7 @@ fn rate_limit_is_not_counted_as_crash() {
     assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW");
 }
 
-/// Each session tells the tokens of its whole thread: 1000 more every time.
+/// Each session reports the tokens of its whole thread: 1000 more every time.
 const THREAD: &str = r#"
 echo x >> $OUT/sessions; n=$(wc -l < $OUT/sessions)
 echo "$*" >> $OUT/args
@@ -174,7 +174,7 @@ fn resumed_thread_counts_its_tokens_once() {
     );
 }
 
-/// As Codex in a read-only sandbox: looking works, `liza` does not.
+/// Like Codex in a read-only sandbox: reading works, `liza` does not.
 const READ_ONLY: &str = r#"
 echo x >> $OUT/sessions
 echo '{"type":"item.completed","item":{"id":"1","type":"command_execution","command":"cat a","aggregated_output":"a","exit_code":0,"status":"completed"}}'

@@ -1,11 +1,11 @@
-//! Agents that a person is asked about: the run says that it waits, and no question is the last thing that happens.
+//! Agents that the overseer asks a person about: the run says that it waits, and an unanswered question has a consequence.
 
 use serde_json::json;
 
-use super::overseer::{NO_LIMITS, STANDS_STILL, actions, done_about, overseen};
+use super::overseer::{NO_LIMITS, STANDS_STILL, actions, interventions_for, overseen};
 use super::*;
 
-/// The same call over and over; after about a second an idle child stays beside it for good.
+/// The same call again and again; after about a second an idle child process stays.
 const HANGS: &str = r#"
 case "$LIZA_ROLE" in
   coder)
@@ -25,7 +25,7 @@ fn looping_agent_with_idle_child_is_halted() {
     let world = overseen(HANGS, "nudge_cooldown_seconds: 600, answer_seconds: 1", NO_LIMITS);
     add(&world, "t1");
     let ran = quickly(&world, &TEAM).exits(1);
-    let done = done_about(&world, "coder-1");
+    let done = interventions_for(&world, "coder-1");
     assert_eq!(actions(&done), [("nudge", "infinite_loop"), ("halt", "infinite_loop")], "{}", ran.stdout);
     assert_eq!(world.row("t1")["status"], "BLOCKED");
     assert_eq!(world.git(&["show", "refs/liza/wip/t1/1:t1.txt"]), "draft");
@@ -40,7 +40,7 @@ fn unanswered_question_halts_and_run_says_it_waits() {
     let world = overseen(STANDS_STILL, ASKS, NO_LIMITS);
     add(&world, "t1");
     let ran = quickly(&world, &TEAM).exits(1);
-    let done = done_about(&world, "coder-1");
+    let done = interventions_for(&world, "coder-1");
     let stuck = [("nudge", "stagnation"), ("escalate", "stagnation"), ("halt", "stagnation")];
     assert_eq!(actions(&done), stuck, "{}", ran.stdout);
     let all = events(&ran);
@@ -90,13 +90,13 @@ fn resume_answers_question_and_agent_finishes() {
     let ran = Ran::of(runner.wait_with_output().expect("it ends"));
     assert_eq!(ran.exit, 0, "{}", ran.stdout);
     assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW", "{}", ran.stdout);
-    let done = done_about(&world, "coder-1");
+    let done = interventions_for(&world, "coder-1");
     let stuck = [("nudge", "stagnation"), ("escalate", "stagnation"), ("nudge", "stagnation")];
     assert_eq!(actions(&done), stuck, "{done:?}");
 }
 
 #[test]
-fn question_is_repeated_where_nothing_halts() {
+fn question_is_repeated_if_halts_are_off() {
     let world = overseen(
         &format!("{STANDS_STILL}\n{EVERY_ROLE}"),
         &format!("{ASKS}, halt_on_critical: false"),
@@ -104,7 +104,8 @@ fn question_is_repeated_where_nothing_halts() {
     );
     add(&world, "t1");
     let child = start(&world, &TEAM);
-    let asked = || actions(&done_about(&world, "coder-1")).iter().filter(|one| one.0 == "escalate").count();
+    let asked =
+        || actions(&interventions_for(&world, "coder-1")).iter().filter(|one| one.0 == "escalate").count();
     until("it is asked again", || asked() >= 2);
     // A nudge is the answer, and no further question comes.
     let text = world.human(&["overseer", "nudge", "coder-1", "--reason", "go on"]).ok().stdout;
@@ -113,7 +114,7 @@ fn question_is_repeated_where_nothing_halts() {
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.exit, 0, "{}", ran.stdout);
     assert_eq!(world.row("t1")["status"], "MERGED");
-    let done = done_about(&world, "coder-1");
+    let done = interventions_for(&world, "coder-1");
     assert_eq!(actions(&done).last(), Some(&("nudge", "reported")), "{done:?}");
     let all = events(&ran);
     let texts: Vec<&str> =

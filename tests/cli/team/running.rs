@@ -1,4 +1,4 @@
-//! What a runner does with a well-behaved agent, and a team with its goal.
+//! Runners with well-behaved agents, and a team that completes its goal.
 
 use serde_json::json;
 
@@ -48,7 +48,7 @@ fn idle_runner_takes_a_task_once_finalized() {
     until("it is submitted", || world.row("t1")["status"] == "READY_FOR_REVIEW");
     signal(child.id(), "-TERM");
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
-    // Nothing to do and asked not to wait.
+    // Without work, `--once` ends.
     agent_run(&world, &["--role", "coder", "--once"]).ok();
 }
 
@@ -98,7 +98,7 @@ fn incomplete_bootstrap_blocks_the_task() {
     assert!(out(&world, "started").is_empty());
 }
 
-/// How often this agent was registered.
+/// How often this agent registered.
 fn incarnation(world: &World, agent: &str) -> u64 {
     let agents = world.json(&HUMAN, &["agent", "list"]).ok().data()["agents"].clone();
     let agents = agents.as_array().cloned().unwrap_or_default();
@@ -141,7 +141,7 @@ fn killed_idle_runner_loses_no_task() {
     for task in ["a", "b"] {
         add(&world, task);
     }
-    // The reviewer is at work when the only coder has nothing to do any more.
+    // The reviewer still works when the only coder has no more tasks.
     let child = start_quickly(&world, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]);
     until("the second is handed in", || world.row("b")["status"] == "READY_FOR_REVIEW");
     let agents = world.json(&HUMAN, &["agent", "list"]).ok().data()["agents"].clone();
@@ -154,7 +154,7 @@ fn killed_idle_runner_loses_no_task() {
 }
 
 #[test]
-fn the_whole_team_takes_a_goal_to_its_end() {
+fn team_completes_a_goal() {
     let world = scripted(&format!(
         r#"good_planner() {{
   for t in a b c d; do
@@ -187,7 +187,7 @@ fn the_whole_team_takes_a_goal_to_its_end() {
     assert_eq!(world.json(&HUMAN, &["status"]).ok().data()["goal_status"], "COMPLETE");
     world.human(&["verify"]).ok();
     world.human(&["doctor"]).ok();
-    // Nothing is left to do: it says so again at once.
+    // No work is left: it says so again at once.
     assert_eq!(answer(&world.json(&HUMAN, &["run"]).ok())["data"]["outcome"], "complete");
 }
 
@@ -238,7 +238,7 @@ fn stuck_run_says_what_it_needs() {
     assert_eq!(cause("after")["kind"], "dependency");
     assert_eq!(cause("rival")["kind"], "ownership_deadlock");
     assert_eq!(cause("other")["kind"], "missing_role");
-    // Answered, it goes on by itself.
+    // After the answer the run continues by itself.
     play(&world, EVERY_ROLE);
     world.human(&["task", "unblock", "q", "--answer", "the first"]).ok();
     world.human(&["task", "abandon", "other", "--reason", "no role can do it"]).ok();

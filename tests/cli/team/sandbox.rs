@@ -1,8 +1,8 @@
-//! Agents in a sandbox like Codex's: another PATH, processes of their own, and no right to write where gates run.
+//! Agents in a sandbox like Codex's: another PATH, another pid namespace, and no right to write where gates run.
 
 use super::*;
 
-/// Everything below is run with `.worktrees/.gates` and `.git/worktrees` read-only, in a pid namespace of its own.
+/// Runs the agent with `.worktrees/.gates` and `.git/worktrees` read-only, in its own pid namespace.
 const SANDBOX: &str = r#"
 if [ -z "$IN_SANDBOX" ]; then
   export IN_SANDBOX=yes
@@ -60,9 +60,9 @@ fn sandboxed_team_uses_gates_of_its_runners() {
     assert_eq!(world.row("t1")["status"], "MERGED");
     let said = out(&world, "said");
     assert!(said.contains("the runner of coder-1 runs it"), "{said}");
-    // The reviewer's approval is answered by the pass on record.
+    // The reviewer's approval uses the recorded pass.
     assert!(!said.contains("the runner of code-reviewer-1 runs it"), "{said}");
-    // Once for submit, review, approval and merge: all are about the same tree in the same environment.
+    // Once for submit, review, approval and merge: all have the same tree and environment.
     let paths = std::fs::read_to_string(asked).unwrap();
     assert_eq!(paths.lines().count(), 1, "{paths}");
     assert!(!paths.contains("/usr/lib/other"), "{paths}");

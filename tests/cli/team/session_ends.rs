@@ -82,7 +82,7 @@ fn third_crash_stops_runner_and_releases_task() {
     assert!(pauses[0] >= 100 && pauses[1] >= 200, "{pauses:?}");
     assert_eq!(named(&events(&ran), "crashed").len(), 3);
     assert_eq!(world.row("t1")["status"], "IDLE");
-    // The next one goes on from what was committed.
+    // The next session starts from the last commit.
     play(&world, "git log -1 --format=%s > $OUT/found; liza task release t1");
     agent_run(&world, &["--role", "coder", "--once"]).ok();
     assert_eq!(out(&world, "found").trim(), "half");
@@ -169,7 +169,7 @@ while :; do liza task renew t1 >> $OUT/renewals 2>&1; sleep 0.2; done"#,
 }
 
 #[test]
-fn turns_that_the_provider_reports_are_limited() {
+fn reported_turns_are_limited() {
     let world = scripted(
         r#"for i in 1 2 3; do
 echo '{"type":"assistant","message":{"id":"m'$i'","role":"assistant","content":[{"type":"text","text":"hm"}],"usage":{"input_tokens":10,"output_tokens":5}}}'
@@ -227,7 +227,7 @@ fn missing_provider_is_refused_before_a_claim() {
     assert!(world.bytes() == before);
 }
 
-/// Makes its checkpoint and commits its work, and ends without submitting.
+/// Writes its checkpoint and commits its work, and ends without submitting.
 const FORGETS: &str = r#"
 n=$(ls $OUT/*.prompt 2>/dev/null | wc -l); cp "$LIZA_PROMPT_FILE" "$OUT/$n.prompt"
 if [ $n = 0 ]; then
@@ -246,7 +246,7 @@ fn agent_is_asked_once_to_submit_green_work() {
     assert_eq!(named(&events(&ran), "started").len(), 2, "{}", ran.stdout);
     let asked = out(&world, "1.prompt");
     assert!(asked.contains("Submit or say why not: `liza task submit t1`"), "{asked}");
-    // What was done on the claim is known, and no second checkpoint is asked for.
+    // The prompt says what was done on the claim, and asks for no second checkpoint.
     for part in
         ["Your checkpoint is on record", "committed since: 1 commit", "first words", "a file says hello"]
     {

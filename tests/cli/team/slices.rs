@@ -1,11 +1,11 @@
-//! Slices under a runner: the dispatch that is sent, the one JSON value that is taken, and the ladder for everything else.
+//! Slices below a runner: the dispatch, the one JSON value that answers it, and the retries for other answers.
 
 use serde_json::json;
 
 use super::*;
 use crate::reports::add_report;
 
-/// Takes scenario and slice from the dispatch, as an agent would, and prints a valid result.
+/// Reads scenario and slice from the dispatch, as an agent would, and prints a valid result.
 const ANSWER: &str = r#"
 n=$(($(cat $OUT/count 2>/dev/null || echo 0) + 1)); echo $n > $OUT/count
 cp "$LIZA_PROMPT_FILE" $OUT/message$n
@@ -26,7 +26,7 @@ fn run_operator(world: &World, more: &[(&str, &str)]) -> Ran {
 }
 
 #[test]
-fn dispatch_is_sent_and_the_last_message_is_taken() {
+fn last_message_answers_the_dispatch() {
     let world = operators("good");
     let ran = run_operator(&world, &[]).ok();
     let task = world.show("probe");
@@ -47,7 +47,7 @@ fn dispatch_is_sent_and_the_last_message_is_taken() {
 }
 
 #[test]
-fn every_other_output_ends_blocked_with_both_outputs() {
+fn invalid_results_end_blocked_with_both_outputs() {
     for (name, print) in [
         ("fence", "echo '```json'; good; echo; echo '```'"),
         ("prose", "echo Done!"),
@@ -78,7 +78,7 @@ fn every_other_output_ends_blocked_with_both_outputs() {
 
 #[test]
 fn session_is_resumed_and_asked_for_raw_json() {
-    // Speaks as a provider with sessions does, and answers properly only when it is resumed.
+    // Acts as a provider with sessions, and answers correctly only when resumed.
     let world = operators(
         r#"
 case "$*" in
@@ -113,7 +113,7 @@ fn silent_worker_is_stopped_at_its_timebox() {
     assert_eq!((asked, world.status_of("probe").as_str()), (1, "IDLE"), "{}", first.stdout);
     let task = world.show("probe");
     assert_eq!(task["previous"]["cause"], "timebox");
-    // The planner hears of it.
+    // The planner is informed.
     let wakes = world.json(&HUMAN, &["inbox"]).ok().stdout;
     assert!(wakes.contains("retry_loop"), "{wakes}");
     run_operator(&world, &short).ok();
@@ -134,7 +134,7 @@ fn blocked_and_partial_answers_reach_the_board() {
     assert_eq!(world.show("probe")["previous"]["cause"], "partial");
 }
 
-/// The role is played by the script, and by one that answers well if that fails.
+/// The role's provider is the failing script; its fallback answers correctly.
 fn with_fallback(world: &World) {
     let (first, second) = (world.home().join("agent.sh"), world.home().join("other.sh"));
     let text = format!("OUT='{}'\n{ANSWER}\ngood\n", world.home().join("out").display());

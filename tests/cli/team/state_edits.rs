@@ -63,7 +63,7 @@ esac"#,
     let prompt = out(&world, "prompt");
     assert!(prompt.contains("use argparse and nothing else"), "{prompt}");
     assert!(prompt.contains("not confirmed by a person"), "{prompt}");
-    // A note alone is adopted by whatever a person types next, while agents are at work.
+    // A person's next command adopts a note, even while agents are at work.
     std::fs::remove_file(world.home().join("out/woken")).unwrap();
     let ran = world.human(&["task", "add", "--id", "t2", "--title", "second"]).ok();
     assert!(ran.stderr.contains("adopted") && ran.stderr.contains("use argparse"), "{}", ran.stderr);
@@ -74,7 +74,7 @@ esac"#,
     world.sound();
 }
 
-/// An agent that can compute a checksum can write a board that looks like liza's. It is still recognised by its runner.
+/// An agent that computes a checksum can forge a board. Liza still recognises the agent by its runner.
 #[test]
 fn forged_board_grants_no_person_rights() {
     let world = scripted(
@@ -104,7 +104,7 @@ cp $OUT/good "$PROJECT_ROOT/.liza/state.yaml"; touch $OUT/done"#,
     until("the agent has tried", || out_exists(&world, "done"));
     runner.wait().expect("it ends");
     for name in ["agent-register---role-code_reviewer---id-evil", "resume", "gate-accept"] {
-        // Refused as a caller, or because the runner has published another board meanwhile.
+        // Refused as a caller, or because the runner has published a newer board meanwhile.
         let said = out(&world, name);
         assert!(said.ends_with("exit 1\n") || said.ends_with("exit 6\n"), "{name}: {said}");
     }

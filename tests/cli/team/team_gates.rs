@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A coder whose work fits only with what stands on integration: it looks there, and fixes its work when its prompt names the failure.
+/// A coder whose work depends on integration's content: it looks there, and fixes its work when its prompt names the failure.
 const PARTS: &str = r#"
 mkdir -p parts
 cat > "$OUT/$LIZA_ROLE-$LIZA_TASK.$(date +%s%N).prompt"
@@ -78,12 +78,12 @@ fn reviewer_prompt_has_the_gate_results() {
     assert_eq!(world.row("t1")["status"], "MERGED");
     let prompt = out(&world, "code_reviewer.prompt");
     assert!(prompt.contains("gate count: pass"), "{prompt}");
-    // Before the review, and never again: approval and merge are about the same tree.
+    // The gate runs before the review and not again: approval and merge check the same tree.
     assert_eq!(std::fs::read_to_string(asked).unwrap().lines().count(), 1);
 }
 
 #[test]
-fn a_run_whose_integration_is_red_says_so_and_ends() {
+fn run_reports_red_integration_and_ends() {
     let world = scripted(EVERY_ROLE);
     configure(
         &world,

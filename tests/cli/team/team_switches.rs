@@ -26,7 +26,7 @@ fn paused_runner_resumes_in_its_worktree() {
     std::fs::write(world.home().join("out/go"), "").unwrap();
     until("its submission is answered", || out(&world, "submit").contains("exit 5"));
     until("the pause is noticed", || world.path(".liza/runs/t1/1-1/coder-1-1.usage.json").exists());
-    // The worktree, the lease and the claim are as they were.
+    // Worktree, lease and claim are unchanged.
     assert_eq!(world.row("t1")["status"], "WORKING");
     assert_eq!(world.row("t2")["status"], "IDLE");
     world.human(&["resume"]).ok();
@@ -62,7 +62,7 @@ fn abort_ends_agents_and_keeps_their_work() {
 fn each_pause_and_resume_is_reported_once() {
     for args in [&["agent", "run", "--role", "coder"][..], &["run", "--team", "coder"]] {
         let world = scripted("exit 0");
-        // A task that no agent of this team may claim, so that it waits.
+        // A task that no agent of this team may claim, so the run waits.
         world.task_with("t1", &["t1.txt"], &["--role", "test_engineer"]);
         let held = world.register("test_engineer", "me");
         world.liza(&held, &["task", "claim", "t1"]).ok();
@@ -84,7 +84,7 @@ fn each_pause_and_resume_is_reported_once() {
         for round in 0..3 {
             touch(&world, "PAUSE");
             let before = next("paused");
-            // A run says first for what it waits.
+            // A run first says what it waits for.
             assert!(before <= u32::from(args[0] == "run"), "{args:?} {round}");
             for number in 0..3 {
                 touch(&world, &format!("{round}-{number}.txt"));
