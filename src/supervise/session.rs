@@ -434,7 +434,7 @@ impl Watch<'_> {
         }
         if self.doubted.as_ref().is_none_or(|known| known.id != halt.id) {
             (self.frame.sink)(Event::notice(format!(
-                "{} is not obeyed: what its runner saw does not bear it out ({}); `liza overseer halt {} --reason …` would be",
+                "{} is ignored: the runner's own observations do not support it ({}); `liza overseer halt {} --reason …` halts the agent",
                 halt.id,
                 halt.behaviour.as_str(),
                 halting.agent

@@ -177,7 +177,7 @@ fn boards_since_refounding_can_be_rebuilt() {
     world.human(&["doctor", "--image", &earlier.to_string()]).ok();
     std::fs::remove_file(image(earlier)).expect("an image");
     let ran = world.json(&HUMAN, &["doctor", "--image", &earlier.to_string()]).exits(6);
-    assert!(ran.stdout.contains(&format!("refounded at revision {}", before + 1)), "{}", ran.stdout);
+    assert!(ran.stdout.contains(&format!("the log starts at revision {}", before + 1)), "{}", ran.stdout);
     world.human(&["doctor"]).ok();
 }
 

@@ -58,7 +58,10 @@ fn each_hostile_bundle_gets_its_own_refusal() {
             "its binary content is not base64",
         ),
         (json!([new_file("work/x")[0], new_file("work/x")[0]]), "`work/x`: it is named twice"),
-        (json!([new_file("work/x")[0], new_file("work/x/y")[0]]), "`work/x` would be a file and a directory"),
+        (
+            json!([new_file("work/x")[0], new_file("work/x/y")[0]]),
+            "`work/x` would be both a file and a directory",
+        ),
         (json!([]), "there is no patch"),
     ];
     for (patches, why) in cases {
@@ -128,8 +131,8 @@ fn file_that_is_no_bundle_is_refused() {
         (strange.to_string().into_bytes(), "run"),
         (name.to_string().into_bytes(), "its id `../../x` is not"),
         (author.to_string().into_bytes(), "its author is not a name"),
-        (many.to_string().into_bytes(), "it has 10001 patches; at most 10000 are taken"),
-        (hunks.to_string().into_bytes(), "it has 100001 hunks; at most 100000 are taken"),
+        (many.to_string().into_bytes(), "it has 10001 patches; at most 10000 are allowed"),
+        (hunks.to_string().into_bytes(), "it has 100001 hunks; at most 100000 are allowed"),
         (deep.into_bytes(), ""),
         (vec![b' '; 64 * 1024 * 1024 + 1], "a bundle has at most 67108864"),
     ] {

@@ -331,7 +331,10 @@ fn halted_planner_session_alerts_a_person() {
     assert!(runner.try_wait().expect("a child").is_none(), "the runner goes on");
     world.human(&["watch", "--once"]).ok();
     let alerts = world.read(".liza/alerts.log");
-    assert!(alerts.contains("planner-1 was halted (reported); what it was woken for"), "{alerts}");
+    assert!(
+        alerts.contains("planner-1 was halted (reported); the planner starts again only for a new event"),
+        "{alerts}"
+    );
     signal(runner.id(), "-TERM");
     runner.wait().expect("it ends");
 }

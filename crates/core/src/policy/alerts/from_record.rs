@@ -40,7 +40,7 @@ impl Alert {
             }
             Action::Nudge | Action::Halt => {
                 let on = one.task_id.as_ref().map_or(String::new(), |task| format!(" on {task}"));
-                let woken = "the planner starts again only for a new event; the event before is not planned";
+                let woken = "the planner starts again only for a new event; the event it was started for is not handled";
                 let note = "`liza note TEXT` tells the planner what to do";
                 (
                     format!("{agent}{on} was halted ({}); {woken}", one.behaviour.as_str()),
