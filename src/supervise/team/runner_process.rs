@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn open_pipe_does_not_delay_end_of_runner() {
         let dir = tempfile::tempdir().unwrap();
-        let log = dir.path().join("runs/.coder-1/runner.log");
+        let log = dir.path().join("runner.log");
         let runner = Program::new("sh").args([
             "-c",
             "echo oops >&2; echo '{\"ok\":false,\"error\":{\"code\":\"refused.stuck\"}}'; sleep 600 & exit 3",

@@ -449,7 +449,7 @@ mod tests {
         .unwrap();
         let head = scene.fixture.head();
         let error = scene.worktrees().add(&scene.home.join("t1"), "task/t1", &head, "c").unwrap_err();
-        assert!(error.to_string().contains("worktrees/foreign/gitdir` is no plain file"), "{error}");
+        assert!(error.to_string().contains("worktrees/foreign/gitdir` is not a regular file"), "{error}");
         assert_eq!(refs::value(&scene.repo, "refs/heads/task/t1").unwrap(), None);
     }
 
