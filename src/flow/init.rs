@@ -117,7 +117,11 @@ fn no_board_yet(ctx: &Context) -> Result<()> {
     let what = match ctx.store.read(&Needs::Nothing) {
         Ok(Snapshot { board, .. }) => {
             let (goal, tasks) = (&board.rest.goal.description, board.tasks.len());
-            format!("a board exists already: \"{goal}\", revision {}, {tasks} tasks", board.revision)
+            format!(
+                "a board exists already: \"{goal}\", revision {}, {}",
+                board.revision,
+                crate::text::plural(tasks, "task")
+            )
         }
         Err(error) => format!("parts of a board are left ({error})"),
     };

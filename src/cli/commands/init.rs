@@ -60,7 +60,7 @@ impl OnBoard for InitArgs {
             },
         };
         let (made, revision) = init(&session.ctx, &options)?;
-        let mut text = format!("Board made in {}\n", session.ctx.store.display());
+        let mut text = format!("created the board in {}\n", session.ctx.store.display());
         for line in &made.created {
             text.line(format!("  {line}"));
         }

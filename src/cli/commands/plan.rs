@@ -82,8 +82,9 @@ impl OnBoard for PlanArgs {
             }
         }
         planned.remarks.iter().for_each(|line| session.ctx.narrate(format!("note: {line}")));
-        let mut answer =
-            session.commit(add, |planned| format!("added {count} tasks ({})", planned.status))?;
+        let mut answer = session.commit(add, |planned| {
+            format!("added {} ({})", crate::text::plural(count, "task"), planned.status)
+        })?;
         lacking_words(&lacking).iter().for_each(|line| session.ctx.narrate(line));
         if planned.as_graph {
             answer.data["lacking"] = lacking_data(&lacking);

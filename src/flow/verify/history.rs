@@ -138,5 +138,6 @@ pub fn merged_work(
         }
         count += 1;
     }
-    Ok(format!("{count} merged tasks are in `{branch}`"))
+    let verb = if count == 1 { "is" } else { "are" };
+    Ok(format!("{} {verb} in `{branch}`", crate::text::plural(count, "merged task")))
 }

@@ -84,7 +84,7 @@ pub fn verify_board(
     add(
         "archive",
         match archive {
-            Ok(all) => Ok(format!("{} tasks", all.len())),
+            Ok(all) => Ok(crate::text::plural(all.len(), "task")),
             Err(failure) => Err(anyhow!("{failure}")),
         },
     );
@@ -157,7 +157,9 @@ fn board_checks(ctx: &Context, snapshot: &Snapshot, checks: &mut Vec<Check>) -> 
     add(
         "invariants",
         match found.first() {
-            None => Ok(format!("revision {}, {} tasks", board.revision, board.tasks.len())),
+            None => {
+                Ok(format!("revision {}, {}", board.revision, crate::text::plural(board.tasks.len(), "task")))
+            }
             Some(first) => Err(anyhow!("{first} (and {} more)", found.len() - 1)),
         },
     );
@@ -181,7 +183,7 @@ fn git_settings(ctx: &Context, board: &Board) -> Result<String> {
     };
     let changed = super::git_settings::changed(ctx, board)?;
     if changed.is_empty() {
-        return Ok(format!("as {} accepted them on {}", accepted.by, accepted.time));
+        return Ok(format!("as {} accepted them at {}", accepted.by, accepted.time));
     }
     let names = changed.join(", ");
     Ok(format!("set since they were accepted, and not used by liza: {names} (`liza doctor --accept-git`)"))
@@ -298,7 +300,7 @@ fn branches(ctx: &Context, board: &Board) -> Result<String> {
         }
         count += 1;
     }
-    Ok(format!("{count} tasks in progress have their branches"))
+    Ok(format!("branches of {} in progress", crate::text::plural(count, "task")))
 }
 
 /// Links where git writes liza's refs, the integration branch, their logs and records of worktrees.

@@ -61,7 +61,12 @@ audit_block() {
     assert!(out(&world, "last-audit").contains("a2 is missing"), "the auditor knows what was said before");
     let text = world.human(&["status"]).ok().stdout;
     assert!(text.contains("audit 3: APPROVE"), "{text}");
+    // The goal is over: commits of the person that a delivery brings along need no further audit.
+    world.write("own.txt", "of the person\n");
+    world.git(&["add", "own.txt"]);
+    world.git(&["commit", "-qm", "own"]);
     world.human(&["deliver", "--to", "main"]).ok();
+    assert_eq!(world.git(&["show", "main:own.txt"]), "of the person");
 }
 
 #[test]

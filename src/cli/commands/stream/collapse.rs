@@ -20,7 +20,7 @@ impl OnBoard for CollapseArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let reason = session.input.text(&self.reason)?;
         session.commit(CollapseStream { stream: self.stream.clone(), reason, unbegun: true }, |done| {
-            let mut text = format!("{} only looks from now on\n", done.stream);
+            let mut text = format!("{} is read-only from now on\n", done.stream);
             if !done.abandoned.is_empty() {
                 text.line(format!("abandoned: {}", commas(&done.abandoned)));
             }

@@ -167,7 +167,7 @@ pub fn check_claimable(board: &Board, call: &Call, task: &Task) -> Result<(), Re
                 Code::DependencyUnmet,
                 format!("task `{}` waits for {}, not merged yet", task.id, unmet.join(", ")),
             )
-            .hint("`liza next --role …` offers work that can start now")
+            .hint("`liza next --role ROLE` offers work that can start now")
             .detail("waiting_on", unmet));
         }
     }
@@ -271,7 +271,7 @@ fn check_takeover(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal
             .detail("holder", lease.agent.as_str()));
     }
     Err(refusal!(Code::Held, "task `{}` is held by `{}` until {}", task.id, lease.agent, lease.expires.at)
-        .hint("take other work: `liza next --role …` offers what is free")
+        .hint("take other work: `liza next --role ROLE` offers what is free")
         .detail("task", task.id.as_str())
         .detail("holder", lease.agent.as_str()))
 }

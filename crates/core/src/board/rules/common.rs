@@ -101,7 +101,7 @@ pub fn holds_lease(task: &Task, call: &Call, epoch: Option<u64>) -> Result<(), R
         .hint(if task.was_implemented_by(&by) {
             "stop working on it; what you committed stays on its branch"
         } else {
-            "you do not hold it; `liza next --role …` offers what is free"
+            "you do not hold it; `liza next --role ROLE` offers what is free"
         })
         .detail("task", task.id.as_str())
         .detail("holder", lease.agent.as_str())),
