@@ -63,3 +63,13 @@ fn gate_set_by_a_person_is_accepted() {
     assert!(set.stdout.contains("accepted: test"), "{}", set.stdout);
     assert!(person.liza(&["gate", "accept"]).ok().stdout.contains("no gate has changed"));
 }
+
+#[test]
+fn setting_an_unknown_provider_warns() {
+    let world = World::new();
+    let ran = world.human(&["config", "set", "provider", "claud"]).ok();
+    assert!(ran.stderr.contains("there is no provider `claud`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("did you mean `claude`?"), "{}", ran.stderr);
+    let ran = world.human(&["config", "set", "provider", "claude"]).ok();
+    assert!(!ran.stderr.contains("there is no provider"), "{}", ran.stderr);
+}

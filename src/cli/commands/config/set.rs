@@ -1,5 +1,6 @@
 use crate::cli::prelude::*;
 use crate::flow::settings;
+use crate::provider::Catalog;
 use crate::wire::yaml_edit::flow;
 
 /// Change a setting of liza.yaml (people only)
@@ -37,6 +38,13 @@ impl OnBoard for SetArgs {
             text.push_str(&format!(
                 "\nnot accepted: {gates} was changed before, too; `liza gate accept --dry-run` shows the difference"
             ));
+        }
+        // The name may be described under `providers:` next, so it is set all the same.
+        let config = session.ctx.project_config()?;
+        for name in config.providers_in_use() {
+            if let Err(unusable) = Catalog::new(&config).entry(name) {
+                session.ctx.narrate(format!("warning: {} ({})", unusable.message, unusable.hint));
+            }
         }
         Ok(Answer::new(changed, text))
     }
