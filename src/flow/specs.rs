@@ -81,7 +81,7 @@ impl Context {
     /// The specs that these tasks name; the texts are not stored yet.
     pub fn find_specs(&self, tasks: &[NewTask]) -> Result<(Specs, Vec<SpecText>)> {
         let named = tasks.iter().filter_map(|task| Some((&task.id, task.spec_ref.as_deref()?)));
-        self.look_up(named)
+        self.look_up(named, None)
     }
 
     /// The same with the texts stored: for tasks about to be committed.
@@ -91,9 +91,17 @@ impl Context {
         Ok(specs)
     }
 
+    /// The same for one task, by a caller that has read the board.
+    pub fn pin_spec(&self, task: &NewTask, board: &Board) -> Result<Specs> {
+        let named = task.spec_ref.as_deref().map(|spec_ref| (&task.id, spec_ref));
+        let (specs, texts) = self.look_up(named.into_iter(), Some(&board.rest.goal))?;
+        self.keep_texts(&texts)?;
+        Ok(specs)
+    }
+
     /// The same for tasks of the board, by their references.
     pub fn pin_specs_of<'t>(&self, tasks: impl Iterator<Item = (&'t TaskId, &'t str)>) -> Result<Specs> {
-        let (specs, texts) = self.look_up(tasks)?;
+        let (specs, texts) = self.look_up(tasks, None)?;
         self.keep_texts(&texts)?;
         Ok(specs)
     }
@@ -108,16 +116,17 @@ impl Context {
     fn look_up<'t>(
         &self,
         named: impl Iterator<Item = (&'t TaskId, &'t str)>,
+        goal: Option<&Goal>,
     ) -> Result<(Specs, Vec<SpecText>)> {
         let mut known: BTreeMap<&str, Option<PinnedSpec>> = BTreeMap::new();
         let (mut specs, mut texts) = (Specs::default(), Vec::new());
-        let mut goal = None;
+        let mut read = None;
         for (task, spec_ref) in named {
             let name = spec_file(spec_ref);
             if !known.contains_key(name) {
-                let goal = match &goal {
-                    Some(goal) => goal,
-                    None => goal.insert(self.read(&Needs::Nothing)?.board.rest.goal),
+                let goal = match (goal, &read) {
+                    (Some(goal), _) | (None, Some(goal)) => goal,
+                    (None, None) => read.insert(self.read(&Needs::Nothing)?.board.rest.goal),
                 };
                 let found = self.spec_text(goal, spec_ref)?;
                 known.insert(name, found.as_ref().map(SpecText::pin));

@@ -11,6 +11,7 @@ use crate::board::GraphId;
 use crate::board::gates::OutcomesByGate;
 use crate::policy::locks::{Lock, locks};
 use crate::policy::work_graph::{GraphReport, WorkGraph, work_graph};
+use crate::store::views::ViewLock;
 use crate::wire::graph_file;
 
 /// A gate file has a few lines per gate; a larger one was not written by liza.
@@ -156,19 +157,13 @@ pub(super) fn follow(ctx: &Context, board: &Board, now: &Stamp, whole_again: boo
 fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
     let Some(lock) = ctx.store.lock_views()? else { return Err(busy()) };
     let name = name_of(board);
-    let Some((head, file)) = ctx.store.graph_head(&name, &lock) else { return Ok(false) };
+    let is_followed = ctx.store.graph_bytes(&name).is_none_or(|bytes| bytes <= LARGEST_FOLLOWED);
+    if is_followed && !followed_by_graph(ctx, board, now, &name, &lock)? {
+        return Ok(false);
+    }
     let Some(former) = ctx.store.lock_table(&lock).and_then(|bytes| former_table(&bytes)) else {
         return Ok(false);
     };
-    let world = World { archived: ctx.store.archived_around(board)?, ..World::default() };
-    let is_followed = file.metadata().is_ok_and(|meta| meta.len() <= LARGEST_FOLLOWED);
-    if is_followed && head.revision < board.revision {
-        match head.updated_parts(board, &world, now) {
-            None => return Ok(false),
-            Some(pieces) if pieces.is_empty() => {}
-            Some(pieces) => ctx.store.patch_graph(&name, &file, &pieces, &lock)?,
-        }
-    }
     if former.revision < board.revision {
         let mut table = LockTable { revision: board.revision, time: now.wall, locks: locks(board, now) };
         for row in table.locks.iter_mut().filter(|row| row.since.is_none()) {
@@ -181,6 +176,20 @@ fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
         }
         if table.locks != former.locks {
             ctx.store.write_lock_table(&table_text(&table), &lock)?;
+        }
+    }
+    Ok(true)
+}
+
+/// Updates the graph's file alone; false likewise.
+fn followed_by_graph(ctx: &Context, board: &Board, now: &Stamp, name: &str, lock: &ViewLock) -> Result<bool> {
+    let Some((head, file)) = ctx.store.graph_head(name, lock) else { return Ok(false) };
+    if head.revision < board.revision {
+        let world = World { archived: ctx.store.archived_around(board)?, ..World::default() };
+        match head.updated_parts(board, &world, now) {
+            None => return Ok(false),
+            Some(pieces) if pieces.is_empty() => {}
+            Some(pieces) => ctx.store.patch_graph(name, &file, &pieces, lock)?,
         }
     }
     Ok(true)

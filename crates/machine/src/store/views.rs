@@ -49,6 +49,11 @@ impl Store {
         }
     }
 
+    /// The size of the graph's file, if there is one.
+    pub fn graph_bytes(&self, id: &str) -> Option<u64> {
+        fs::symlink_metadata(self.layout().graph(id)).ok().map(|meta| meta.len())
+    }
+
     /// The first line of the graph's file, and the file; none if liza wrote no such file.
     pub fn graph_head(&self, id: &str, _: &ViewLock) -> Option<(FileHead, File)> {
         let mut file = open_plain(&self.layout().graph(id)).ok()?;

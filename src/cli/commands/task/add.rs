@@ -49,7 +49,7 @@ impl OnBoard for AddArgs {
             }
             (Some(file), _) => session.input.value::<NewTask>(file)?,
         };
-        let specs = session.ctx.pin_specs(std::slice::from_ref(&task))?;
+        let specs = session.ctx.pin_spec(&task, &board)?;
         let doubts = doubts(session, &board, std::slice::from_ref(&task));
         let added = session.commit(AddTasks::one(task, self.finalize, specs), |planned| {
             format!("added {} ({})", commas(&planned.tasks), planned.status)
