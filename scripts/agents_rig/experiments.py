@@ -11,7 +11,7 @@ from .script import Shell, Write
 BEGINNINGS = {
     "You plan one experiment": "planner",
     "You carry out one planned experiment": "coder",
-    "A reviewer has rejected the change": "coder",
+    "A reviewer rejected the change": "coder",
     "You review one experimental change": "reviewer",
 }
 SETTINGS = """\
