@@ -163,8 +163,8 @@ fn a_healthy_slow_agent_is_not_touched() {
 case "$LIZA_ROLE" in
   coder)
     i=0; while [ $i -lt 5 ]; do i=$((i+1)); says $i 400 Read "file $i"; sleep 0.1; done
-    # Four of them, so that together they compute enough also where other programs compute too.
-    for n in 1 2 3 4; do ( until [ -e $OUT/waited ]; do :; done ) & done
+    # Sixteen of them, so that together they compute enough also where many other programs compute.
+    for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do ( until [ -e $OUT/waited ]; do :; done ) & done
     while [ $i -lt 25 ]; do i=$((i+1)); says $i 100 Bash "tail test.log"; echo "still at it"; sleep 0.1; done
     touch $OUT/waited
     wait
