@@ -30,7 +30,7 @@ pub fn changed_files(
 fn suspect(
     checkout: &Path,
     tracked: Vec<Tracked>,
-    index: Option<&git2::Index>,
+    index: Option<&Indexed>,
     read: &BTreeSet<String>,
 ) -> Vec<Tracked> {
     tracked
@@ -45,8 +45,18 @@ fn suspect(
         .collect()
 }
 
-fn index_of(checkout: &Path) -> Option<git2::Index> {
-    git2::Index::open(&read_git_file(&checkout.join(".git"))?.join("index")).ok()
+/// The index of a checkout, and when its file was written.
+struct Indexed {
+    index: git2::Index,
+    written: (i64, i64),
+}
+
+fn index_of(checkout: &Path) -> Option<Indexed> {
+    let path = read_git_file(&checkout.join(".git"))?.join("index");
+    // Before it is read: a later version of the file only makes more entries doubtful.
+    let meta = path.symlink_metadata().ok()?;
+    let written = (meta.mtime(), meta.mtime_nsec());
+    git2::Index::open(&path).ok().map(|index| Indexed { index, written })
 }
 
 /// Whether a checkout holds exactly the files of its commit, and no others. Git is asked only about files with other
@@ -65,10 +75,10 @@ pub fn is_untouched(query: &Query, checkout: &Path) -> bool {
     let Ok(commit) = super::content::head(checkout) else { return false };
     let (Ok(all), Some(index)) = (tracked(query, &commit), index_of(checkout)) else { return false };
     let is_staged = |file: &Tracked| {
-        let entry = index.get_path(Path::new(OsStr::from_bytes(&file.path)), 0);
+        let entry = index.index.get_path(Path::new(OsStr::from_bytes(&file.path)), 0);
         entry.is_some_and(|entry| entry.id == file.id && EntryKind::of(entry.mode.cast_signed()) == file.kind)
     };
-    index.len() == all.len()
+    index.index.len() == all.len()
         && all.iter().all(is_staged)
         && has_no_other_file(checkout, &all)
         && suspect(checkout, all, Some(&index), &BTreeSet::new()).is_empty()
@@ -108,9 +118,9 @@ fn tracked(query: &Query, commit: &CommitId) -> Result<Vec<Tracked>, QueryError>
 
 /// Whether this is the file that git wrote and indexed under this id. The kernel keeps the time of change, which no
 /// program can set.
-fn is_as_written(index: &git2::Index, meta: Option<&fs::Metadata>, file: &Tracked) -> bool {
+fn is_as_written(indexed: &Indexed, meta: Option<&fs::Metadata>, file: &Tracked) -> bool {
     let path = Path::new(OsStr::from_bytes(&file.path));
-    let Some(known) = index.get_path(path, 0) else { return false };
+    let Some(known) = indexed.index.get_path(path, 0) else { return false };
     let Some(meta) = meta else {
         // A sparse checkout leaves files out.
         let flags = git2::IndexEntryExtendedFlag::from_bits_truncate(known.flags_extended);
@@ -119,7 +129,10 @@ fn is_as_written(index: &git2::Index, meta: Option<&fs::Metadata>, file: &Tracke
     let same = |time: git2::IndexTime, seconds: i64, nanoseconds: i64| {
         i64::from(time.seconds()) == i64::from(seconds as i32) && i64::from(time.nanoseconds()) == nanoseconds
     };
+    // A file that changed in the same tick as the index was written would look the same.
+    let is_older = (meta.ctime(), meta.ctime_nsec()) < indexed.written;
     known.id == file.id
+        && is_older
         && same(known.ctime, meta.ctime(), meta.ctime_nsec())
         && same(known.mtime, meta.mtime(), meta.mtime_nsec())
         && known.file_size == meta.len() as u32
