@@ -406,3 +406,30 @@ fn graph_and_lock_files_follow_every_commit() {
     assert_eq!(kept(".liza/graphs/G-001.json")["nodes"][5]["id"], "late");
     world.sound();
 }
+
+#[test]
+fn large_graph_file_is_left_to_commands_that_show_it() {
+    let world = World::new();
+    let revision = || -> Value {
+        let path = std::fs::read_dir(world.path(".liza/graphs")).unwrap().flatten().next().unwrap().path();
+        let graph: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        json!([graph["revision"], graph["nodes"].as_array().unwrap().len()])
+    };
+    let tasks: Vec<Value> = (0..20)
+        .map(|number| {
+            let text = "long text ".repeat(6_000);
+            json!({
+                "id": format!("t{number}"), "title": "one of many", "description": text, "spec_ref": "goal",
+                "kind": "docs", "done_when": ["it is there"], "scope": { "in": [format!("docs/{number}.md")] },
+            })
+        })
+        .collect();
+    world.write("plan.json", &json!({ "tasks": tasks }).to_string());
+    world.human(&["plan", "plan.json"]).ok();
+    let before = revision();
+    world.human(&["task", "add", "--id", "more", "--title", "one more"]).ok();
+    assert_eq!(revision(), before, "a command does not copy a megabyte");
+    world.human(&["report"]).ok();
+    assert_eq!(revision()[1], before[1].as_u64().unwrap() + 1);
+    world.sound();
+}
