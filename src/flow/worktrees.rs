@@ -1,16 +1,19 @@
-//! Lists worktrees, decides which are no longer needed, and removes those.
+//! Lists worktrees and decides which are no longer needed; `prune` removes those, `reading` makes checkouts for reading.
 //!
 //! A worktree moves to the trash only if all of this holds: liza made it; its task has left the board, or it belongs
 //! to an attempt or review that has ended; nothing in it is uncommitted (or that was saved under a ref first); a
 //! branch or ref keeps its head, and the main repository has its submodules' commits. Everything else stays, with a
 //! reason. The checkout of a review, and a worktree whose work is proven to be on integration, are deleted instead.
 
-use super::attempt::snapshot_worktree;
+mod prune;
+mod reading;
+
 use super::ownership::GATES;
 use super::prelude::*;
 use crate::git::{Checkout, DirtyPath, Query, Repo, reviewed};
-use crate::store::lock::SideLock;
 use crate::store::trash::bytes_of;
+pub use prune::{PruneOptions, PruneReport, Pruned, prune, remove, save, wip_ref};
+pub(super) use reading::detached_checkout;
 
 /// The purpose of a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -82,36 +85,6 @@ pub enum Whose {
     Likely,
     /// The user's. liza does not change it.
     Foreign,
-}
-
-/// What happened to one worktree.
-#[derive(Debug, Clone, Serialize)]
-pub struct Pruned {
-    #[serde(serialize_with = "crate::text::serialize_path")]
-    pub path: PathBuf,
-    pub task: Option<TaskId>,
-    pub bytes: u64,
-    /// Its new path; absent in a dry run, and if it was deleted.
-    #[serde(serialize_with = "crate::text::serialize_path")]
-    pub trash: Option<PathBuf>,
-    pub why: String,
-    /// Whether it is deleted: its content is on integration, or it was a checkout for reading.
-    pub deleted: bool,
-    /// Refs that keep its content beside its branch.
-    pub kept: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PruneOptions {
-    pub dry_run: bool,
-    /// Save uncommitted work under a ref; it is then no reason to stay.
-    pub save: bool,
-}
-
-#[derive(Debug, Default, Serialize)]
-pub struct PruneReport {
-    pub pruned: Vec<Pruned>,
-    pub stay: Vec<ListedWorktree>,
 }
 
 /// Tasks of the board and of the archive, looked up once.
@@ -428,206 +401,4 @@ impl ListedWorktree {
     pub fn prunable_with(&self, save: bool) -> bool {
         self.prunable || (save && self.dirty && self.ended.is_ok() && self.head.is_some())
     }
-}
-
-/// Moves every removable worktree into the trash; only those of `only`, if given.
-pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> Result<PruneReport> {
-    let _one_at_a_time = ctx.machine.lock_worktrees()?;
-    if !options.dry_run {
-        super::merged::finish_deletions(ctx)?;
-    }
-    let mut report = PruneReport::default();
-    for mut worktree in sized(ctx, only)? {
-        // For a removal, git itself must judge files that pass through a filter.
-        if worktree.dirty && !options.dry_run {
-            let records = checkouts::list(&ctx.repo)?;
-            let record = record_of(&records, &worktree.path);
-            examine_content(&ctx.repo, &mut worktree, record, Filters::Run);
-        }
-        if !worktree.prunable_with(options.save) {
-            report.stay.push(worktree);
-            continue;
-        }
-        let mut pruned = Pruned {
-            path: worktree.path.clone(),
-            task: worktree.task.clone(),
-            bytes: worktree.bytes,
-            trash: None,
-            why: worktree.ended.clone().unwrap_or_default(),
-            deleted: worktree.landed && !worktree.dirty && leads_nowhere_else(ctx, &worktree)?,
-            kept: Vec::new(),
-        };
-        if !options.dry_run {
-            pruned.kept = save(ctx, &worktree)?;
-            if pruned.deleted && !worktree.untouched {
-                pruned.kept.extend(keep_ignored(ctx, &worktree)?);
-            }
-            crash::point("prune.saved");
-            if pruned.deleted {
-                ctx.worktrees().delete(&worktree.path)?;
-            } else {
-                pruned.trash = remove(ctx, &worktree.path)?;
-            }
-            crash::point("prune.moved");
-        }
-        report.pruned.push(pruned);
-    }
-    Ok(report)
-}
-
-/// Whether the worktree is at the head of its branch, which has landed; a checkout for reading has no branch.
-fn leads_nowhere_else(ctx: &Context, worktree: &ListedWorktree) -> Result<bool> {
-    match (&worktree.branch, worktree.purpose) {
-        (_, Purpose::Review) => Ok(true),
-        (Some(branch), _) => Ok(ctx.query()?.head_of_branch(branch)? == worktree.head),
-        (None, _) => Ok(false),
-    }
-}
-
-/// Keeps ignored files of a task, before its worktree is deleted.
-fn keep_ignored(ctx: &Context, worktree: &ListedWorktree) -> Result<Vec<String>> {
-    let (Some(task), Purpose::Task) = (&worktree.task, worktree.purpose) else { return Ok(Vec::new()) };
-    let snapshot = ctx.read(&Needs::task(task))?;
-    let Some(known) = snapshot.board.task(task) else { return Ok(Vec::new()) };
-    let scope = &known.body().scope;
-    let prepared = &worktree.prepared;
-    let saved = snapshot_worktree(ctx, task.as_str(), &worktree.path, Some(scope), prepared)?;
-    let Some(saved) = saved else { return Ok(Vec::new()) };
-    if !saved.left_out.is_empty() {
-        let path = worktree.path.display();
-        return Err(failure!(
-            ErrorCode::GitUnsaved,
-            "not everything in {path} could be saved: {}",
-            saved.left_out
-        )
-        .hint("make those files readable or move them away, then try again"));
-    }
-    let Some(head) = &worktree.head else { return Ok(Vec::new()) };
-    Ok(vec![refs::keep(&ctx.repo, &wip_ref(task.as_str(), worktree, head), &saved.commit)?])
-}
-
-/// A clean checkout for reading, at exactly this commit. With a `log` it is prepared, and the log has the result.
-pub(super) fn detached_checkout(
-    ctx: &Context,
-    dir: &Path,
-    name: &str,
-    commit: &CommitId,
-    owner: &str,
-    log: Option<&Path>,
-) -> Result<PathBuf> {
-    let path = dir.join(name);
-    let one_at_a_time = lock_when_written(ctx, &path)?;
-    let sound = checkouts::check_sound(&ctx.repo, &path).is_ok()
-        && content::head(&path).is_ok_and(|head| &head == commit)
-        && content::status(&path, Filters::Run).is_ok_and(|dirty| {
-            let prepared = super::prepared::noted(&ctx.repo, &path);
-            dirty.iter().all(|found| super::prepared::is_not_work(&prepared, found))
-        });
-    if sound {
-        return Ok(path);
-    }
-    ctx.machine.make_worktrees_dir(dir)?;
-    ctx.worktrees().remove_to_trash(&path)?;
-    ctx.worktrees().add_detached(&path, commit, owner)?;
-    let _being_written = ctx.machine.lock_checkout(&path)?;
-    drop(one_at_a_time);
-    crash::point("checkout.registered");
-    let made = ctx.check_out(&path, commit).and_then(|()| match log {
-        Some(log) => {
-            let prepared = super::prepare::prepare(ctx, &ctx.project_config()?.worktrees, &path, log)?;
-            if prepared.is_empty() { Ok(()) } else { super::prepared::note(&ctx.repo, &path, &prepared) }
-        }
-        None => Ok(()),
-    });
-    if let Err(failure) = made {
-        let _one_at_a_time = ctx.machine.lock_worktrees()?;
-        let _ = remove(ctx, &path);
-        return Err(failure);
-    }
-    Ok(path)
-}
-
-/// Acquires the worktrees lock when no living process writes the files of this one.
-fn lock_when_written(ctx: &Context, path: &Path) -> Result<SideLock> {
-    loop {
-        let one_at_a_time = ctx.machine.lock_worktrees()?;
-        if !ctx.machine.is_checkout_locked(path) {
-            return Ok(one_at_a_time);
-        }
-        // The waiting process holds no lock that others need.
-        drop(one_at_a_time);
-        ctx.machine.lock_checkout(path)?;
-    }
-}
-
-impl Context {
-    /// Writes the files of a worktree that was just registered. Reports it if it takes long.
-    pub(super) fn check_out(&self, path: &Path, commit: &CommitId) -> Result<()> {
-        let say = || {
-            let files = self.query().ok().and_then(|query| query.count_files(commit).ok());
-            let files = files.map_or("the files".to_owned(), |files| plural(files, "file"));
-            self.narrate(format!("checking out {files} into {} …", path.display()));
-        };
-        Ok(self.worktrees().check_out(path, commit, say)?)
-    }
-}
-
-/// Moves a worktree and git's record of it into the trash.
-pub fn remove(ctx: &Context, path: &Path) -> Result<Option<PathBuf>> {
-    ctx.machine.make_trash()?;
-    Ok(ctx.worktrees().remove_to_trash(path)?)
-}
-
-/// Keeps what only this worktree has: uncommitted files, and a head that is on no branch.
-pub fn save(ctx: &Context, worktree: &ListedWorktree) -> Result<Vec<String>> {
-    let mut kept = Vec::new();
-    let Some(head) = &worktree.head else { return Ok(kept) };
-    // What gates leave is no work.
-    if worktree.purpose == Purpose::Gate {
-        return Ok(kept);
-    }
-    let name = worktree.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let task = worktree.task.as_ref().map_or(name.clone(), ToString::to_string);
-    if worktree.dirty
-        && let Some(saved) = snapshot_worktree(ctx, &task, &worktree.path, None, &worktree.prepared)?
-    {
-        if !saved.left_out.is_empty() {
-            let (path, left) = (worktree.path.display(), saved.left_out);
-            return Err(failure!(ErrorCode::GitUnsaved, "not everything in {path} could be saved: {left}")
-                .hint("make those files readable or move them away, then try again"));
-        }
-        kept.push(refs::keep(&ctx.repo, &wip_ref(&task, worktree, head), &saved.commit)?);
-    }
-    if worktree.branch.is_none() && !is_kept(ctx, head)? {
-        let refname = format!("refs/liza/wip/{task}/head-{}", head.short());
-        kept.push(refs::keep(&ctx.repo, &refname, head)?);
-    }
-    Ok(kept)
-}
-
-/// The ref that keeps the uncommitted work of a worktree. Two worktrees of one task may be at the same head: each has
-/// its own ref.
-pub fn wip_ref(task: &str, worktree: &ListedWorktree, head: &CommitId) -> String {
-    let name = worktree.path.file_name().unwrap_or_default().to_string_lossy();
-    format!("refs/liza/wip/{task}/{}-{}-{}", worktree.purpose.as_str(), in_ref(&name), head.short())
-}
-
-/// A directory's name as a part of a ref name.
-fn in_ref(name: &str) -> String {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let plain: String = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
-    plain.replace("..", "__")
-}
-
-/// Whether a branch or a ref of liza keeps this commit.
-fn is_kept(ctx: &Context, commit: &CommitId) -> Result<bool> {
-    let query = ctx.query()?;
-    for prefix in ["refs/liza", "refs/heads"] {
-        for (_, at) in refs::list(&ctx.repo, prefix)? {
-            if &at == commit || query.is_ancestor(commit, &at)? {
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
 }
