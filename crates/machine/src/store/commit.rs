@@ -40,7 +40,7 @@ use super::handle::Store;
 use super::images::Room;
 use super::lock::BoardLock;
 use super::log_file::LogFile;
-use super::read::{Found, Purpose, invalid, largest_state};
+use super::read::{Found, invalid, largest_state};
 
 /// A change that adds no more than this is bookkeeping; a full board has a reserve for it.
 const BOOKKEEPING: u64 = 4 * 1024;
@@ -122,7 +122,7 @@ impl Store {
     }
 
     fn commit_once(&self, proposal: &Proposal<'_>, now: &Stamp) -> Result<Committed<Applied>, StoreError> {
-        let mut locked = self.lock_and_read(proposal.credentials, now, Purpose::Change)?;
+        let mut locked = self.lock_and_read(proposal.credentials, now)?;
         let actor = locked.decoded.board.identify(proposal.credentials)?;
         let switches = self.switches_to_write()?;
         match self.change(&mut locked, &actor, proposal, switches.clone(), now) {
@@ -150,7 +150,7 @@ impl Store {
     /// Checks under the lock, as `commit` does, whether the change would be made now. Writes nothing, except
     /// the record of a rule breach.
     pub fn ask(&self, proposal: &Proposal<'_>, now: &Stamp) -> Result<(), StoreError> {
-        let mut locked = self.lock_and_read(proposal.credentials, now, Purpose::Look)?;
+        let mut locked = self.lock_and_read(proposal.credentials, now)?;
         let actor = locked.decoded.board.identify(proposal.credentials)?;
         let switches = self.switches_to_write()?;
         let world = self.load_for(&mut locked, &actor, &proposal.what, switches.clone())?;
@@ -198,13 +198,8 @@ impl Store {
     }
 
     /// Steps 1 and 2. A person's command applies or refuses the pending edits.
-    pub(super) fn lock_and_read(
-        &self,
-        who: &Credentials,
-        now: &Stamp,
-        purpose: Purpose,
-    ) -> Result<Locked, StoreError> {
-        let mut locked = self.lock_without_settling(who, now, purpose)?;
+    pub(super) fn lock_and_read(&self, who: &Credentials, now: &Stamp) -> Result<Locked, StoreError> {
+        let mut locked = self.lock_without_settling(who, now)?;
         if !locked.decoded.board.rest.pending_edits.is_empty()
             && self.settles_edits(&locked.decoded.board, who)
         {
@@ -215,16 +210,11 @@ impl Store {
 
     /// Applies or refuses edits by hand if a person calls; otherwise sets them aside.
     pub fn settle_edits(&self, who: &Credentials, now: &Stamp) -> Result<(), StoreError> {
-        self.lock_and_read(who, now, Purpose::Look).map(|_| ())
+        self.lock_and_read(who, now).map(|_| ())
     }
 
     /// The same, but pending edits stay pending.
-    pub(super) fn lock_without_settling(
-        &self,
-        who: &Credentials,
-        now: &Stamp,
-        purpose: Purpose,
-    ) -> Result<Locked, StoreError> {
+    pub(super) fn lock_without_settling(&self, who: &Credentials, now: &Stamp) -> Result<Locked, StoreError> {
         if !self.dir().is_dir() {
             return Err(self.missing());
         }
@@ -232,7 +222,7 @@ impl Store {
         let lock = self.lock(now)?;
         crash::point("commit.1");
         let witnessed = self.witnessed_length();
-        let (found, identity) = self.load_when_saved(purpose)?;
+        let (found, identity) = self.load_when_saved()?;
         // A board of another version is not changed, and neither are the files beside it.
         if let Found::Bad { why: why @ (StateError::Older(_) | StateError::Newer(_)), .. } = &found {
             lock.withdraw();

@@ -27,7 +27,7 @@ use super::edits::{Found, Judged, REFUSED, SEEN, applied_words, held_words, judg
 use super::error::{IoContext, StoreError};
 use super::files::{make_private_dir, names_in, read_whole, replace, sync_parent};
 use super::handle::Store;
-use super::read::{LARGEST_STATE, Purpose, invalid};
+use super::read::{LARGEST_STATE, invalid};
 
 /// Name prefix of an applied edit.
 const APPLIED: &str = "applied-";
@@ -178,7 +178,7 @@ impl Store {
         who: &Credentials,
         now: &Stamp,
     ) -> Result<Settled, StoreError> {
-        let mut locked = self.lock_without_settling(who, now, Purpose::Look)?;
+        let mut locked = self.lock_without_settling(who, now)?;
         if !self.settles_edits(&locked.decoded.board, who) {
             return Err(crate::board::Refusal::new(
                 crate::board::Code::HumanOnly,

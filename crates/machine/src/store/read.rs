@@ -48,14 +48,6 @@ pub enum Found {
 #[derive(Debug, Clone, Default)]
 pub(super) struct LastRead(Arc<Mutex<Option<Remembered>>>);
 
-/// What a caller does with the board. After a change the board that was read is of no use any more, so it is not
-/// kept: copying the heads of a thousand tasks takes as long as reading them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    Look,
-    Change,
-}
-
 #[derive(Debug)]
 enum Remembered {
     Read {
@@ -74,22 +66,14 @@ impl LastRead {
     }
 
     /// The board, if the file is known to be unchanged without reading it.
-    fn of(&self, identity: &FileIdentity, purpose: Purpose) -> Option<Decoded> {
-        let mut last = self.get();
-        match last.take() {
+    fn of(&self, identity: &FileIdentity) -> Option<Decoded> {
+        match &*self.get() {
             Some(Remembered::Read { identity: then, settled: true, decoded })
-                if identity.is_untouched_since(&then) =>
+                if identity.is_untouched_since(then) =>
             {
-                if purpose == Purpose::Look {
-                    let decoded = decoded.clone();
-                    *last = Some(Remembered::Read { identity: then, settled: true, decoded });
-                }
-                Some(decoded)
+                Some(decoded.clone())
             }
-            other => {
-                *last = other;
-                None
-            }
+            _ => None,
         }
     }
 
@@ -99,13 +83,7 @@ impl LastRead {
     }
 
     /// Checks and parses these bytes, unless they are those of the last read.
-    fn decode(
-        &self,
-        bytes: Vec<u8>,
-        identity: &FileIdentity,
-        settled: bool,
-        purpose: Purpose,
-    ) -> Result<Decoded, StateError> {
+    fn decode(&self, bytes: Vec<u8>, identity: &FileIdentity, settled: bool) -> Result<Decoded, StateError> {
         let mut last = self.get();
         let decoded = match last.take() {
             Some(Remembered::Read { decoded, .. }) if decoded.text().as_bytes() == bytes => decoded,
@@ -115,10 +93,8 @@ impl LastRead {
             },
             _ => Decoded::new(bytes)?,
         };
-        if purpose == Purpose::Look {
-            let identity = identity.clone();
-            *last = Some(Remembered::Read { identity, settled, decoded: decoded.clone() });
-        }
+        let identity = identity.clone();
+        *last = Some(Remembered::Read { identity, settled, decoded: decoded.clone() });
         Ok(decoded)
     }
 }
@@ -143,13 +119,9 @@ impl Snapshot {
 
 impl Store {
     pub(super) fn load_state(&self) -> Result<(Found, FileIdentity), StoreError> {
-        self.load_state_to(Purpose::Look)
-    }
-
-    fn load_state_to(&self, purpose: Purpose) -> Result<(Found, FileIdentity), StoreError> {
         let path = self.layout().state();
         if let Ok(identity) = FileIdentity::at(&path)
-            && let Some(decoded) = self.last_read().of(&identity, purpose)
+            && let Some(decoded) = self.last_read().of(&identity)
         {
             return Ok((Found::Good(Box::new(decoded)), identity));
         }
@@ -165,7 +137,7 @@ impl Store {
             }
             Err(error) => return Err(error).doing("read", &path),
         };
-        match self.last_read().decode(bytes, &identity, identity.is_settled(now), purpose) {
+        match self.last_read().decode(bytes, &identity, identity.is_settled(now)) {
             Ok(decoded) => Ok((Found::Good(Box::new(decoded)), identity)),
             Err(why) => {
                 // Only a file that liza did not write is read twice.
@@ -185,10 +157,10 @@ impl Store {
     }
 
     /// The same under the lock, while an editor may be saving the file.
-    pub(super) fn load_when_saved(&self, purpose: Purpose) -> Result<(Found, FileIdentity), StoreError> {
+    pub(super) fn load_when_saved(&self) -> Result<(Found, FileIdentity), StoreError> {
         let mut tries = 0;
         loop {
-            match self.load_state_to(purpose)? {
+            match self.load_state()? {
                 (Found::Bad { why: StateError::Truncated | StateError::Malformed { .. }, .. }, _)
                     if tries < 3 =>
                 {
