@@ -10,6 +10,7 @@ Of liza itself: instructions (callgrind), system calls, syncs, bytes read and wr
 that it starts as well: program starts. The program is the `release` build.
 """
 
+import glob
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FIGURES = os.path.join(ROOT, "specs", "counts.json")
@@ -74,6 +76,11 @@ class World:
     def agent(self, role):
         data = json.loads(self.run([self.liza, "--json", "agent", "register", "--role", role]))["data"]
         return {"LIZA_AGENT_ID": data["id"], "LIZA_AGENT_TOKEN": data["token"]}
+
+    def settle(self):
+        """Makes every index younger than its files. A file as young as its index is read, so the clock would count."""
+        for index in glob.glob(os.path.join(self.root, ".git/worktrees/*/index")):
+            os.utime(index, times=(time.time() + 1,) * 2)
 
     def run(self, command, who=None, inside="."):
         done = subprocess.run(
@@ -154,6 +161,7 @@ def measure(world, scratch):
         count("submit", ["task", "submit", task], world.coder)
         commit = world.run(["git", "rev-parse", f"refs/heads/task/{task}"])
         world.run([world.liza, "review", "claim", task], world.reviewer)
+        world.settle()
         count("approve", ["review", "approve", task, "--commit", commit], world.reviewer)
         count("merge", ["merge", task], world.reviewer)
     return figures
