@@ -22,6 +22,7 @@
 
 mod check;
 mod index;
+mod matching;
 mod shape;
 mod spelling;
 #[cfg(test)]
@@ -136,7 +137,7 @@ impl PathPattern {
                 false => path.0 == self.0,
             };
         }
-        Shape::of(&self.0, Reading::Exact).meets(&Shape::of_path(&path.0))
+        matching::fits(&self.0, &path.0)
     }
 
     /// An example of a path over which two tasks with these patterns could get in each other's way, in lower

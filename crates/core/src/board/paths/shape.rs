@@ -1,4 +1,4 @@
-//! Patterns taken apart, and the one search that decides both matching and overlap.
+//! Patterns taken apart, and the search that decides overlap.
 //!
 //! A pattern is a row of names and gaps (`**`), a name a row of characters and gaps (`*`). Whether two such
 //! rows can stand for the same thing is one question on both levels, answered by one table: cell (i, j) says
@@ -70,7 +70,6 @@ impl Part {
 /// How the letters of a pattern are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
-    Exact,
     /// One letter for each letter, so that every exact match matches here too.
     IgnoringCase,
     /// As `IgnoringCase`, but `ß` is `ss`, and variation selectors are left out. It is tried besides `IgnoringCase` and
@@ -101,11 +100,6 @@ impl Shape {
     }
 
     /// The shape of a path, in which `*` and `?` are letters like others.
-    pub fn of_path(path: &str) -> Self {
-        Self(path.split('/').map(|name| Part::Name(name.chars().map(Glyph::Char).collect())).collect())
-    }
-
-    /// As [`Self::of_path`], in this reading.
     pub fn of_file(path: &str, reading: Reading) -> Self {
         let name = |name: &str| {
             let glyphs = name.chars().flat_map(|c| match c {
@@ -115,11 +109,6 @@ impl Shape {
             Part::Name(glyphs.collect())
         };
         Self(path.split('/').map(name).collect())
-    }
-
-    /// Whether one path fits both shapes.
-    pub fn meets(&self, other: &Self) -> bool {
-        common(&self.0, &other.0, Part::meets).is_some()
     }
 
     /// Whether tasks with these shapes could collide: one path fits both, or one shape is a file that the other needs
@@ -182,7 +171,6 @@ fn glyphs_of(name: &str, reading: Reading) -> Vec<Glyph> {
         match c {
             '*' => glyphs.push(Glyph::AnyRun),
             '?' => glyphs.push(Glyph::AnyOne),
-            _ if reading == Reading::Exact => glyphs.push(Glyph::Char(c)),
             _ if reading == Reading::IgnoringCase => glyphs.push(Glyph::Char(folded(c))),
             _ if is_skipped(c) => {}
             _ => match spelled_out(c) {
