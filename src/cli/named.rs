@@ -1,31 +1,30 @@
 //! Declares to clap only the commands that the command line names: declaring all commands takes longer than running one.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Id, Subcommand};
+use clap::{Args, Command, Error, FromArgMatches};
 
 use super::args::{Cli, Global};
 use super::commands;
 
-thread_local! {
-    /// The words of the command line while only the commands they name are declared; `None` while all are.
-    static WORDS: RefCell<Option<BTreeSet<OsString>>> = const { RefCell::new(None) };
+/// Arguments, or a table of commands, that can be declared for one command line.
+pub trait Declare {
+    /// Adds to `command` what parsing these words needs.
+    fn declare(command: Command, words: &[OsString]) -> Command;
 }
 
-/// The arguments of a command, declared to clap only if the command line names the command.
-pub struct Named<T>(pub T);
+impl<T: Args> Declare for T {
+    fn declare(command: Command, _: &[OsString]) -> Command {
+        T::augment_args(command)
+    }
+}
 
 /// Parses a command line with the named commands only. If that fails, parses it with all commands, whose error is shown.
 pub fn parse(words: &[OsString]) -> Result<Cli, Error> {
-    WORDS.set(Some(words.iter().cloned().collect()));
     let root = Command::default().name("liza").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
     let root = Global::augment_args(root.disable_help_flag(true).disable_version_flag(true));
-    let named = only_named::<commands::Command>(root).subcommand_required(true);
-    WORDS.set(None);
-    match read(named, words) {
+    match read(commands::Command::declare(root, words), words) {
         Err(error) if error.kind() != ErrorKind::DisplayVersion => read(super::command_line(), words),
         understood => understood,
     }
@@ -38,61 +37,77 @@ fn read(mut command: Command, words: &[OsString]) -> Result<Cli, Error> {
     Cli::from_arg_matches_mut(&mut matches?)
 }
 
-fn is_named(command: &Command) -> bool {
-    WORDS.with_borrow(|words| {
-        words.as_ref().is_none_or(|words| words.contains(OsStr::new(command.get_name())))
-    })
-}
-
-/// The command with those of its subcommands that are named.
-fn only_named<T: Subcommand>(command: Command) -> Command {
-    let all = T::augment_subcommands(Command::default());
-    command.subcommands(all.get_subcommands().filter(|inner| is_named(inner)).cloned())
-}
-
-impl<T: FromArgMatches> FromArgMatches for Named<T> {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        T::from_arg_matches(matches).map(Self)
-    }
-
-    fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<Self, Error> {
-        T::from_arg_matches_mut(matches).map(Self)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        self.0.update_from_arg_matches(matches)
+/// Adds one row of a table to its command if a word names it. Not inlined: a function with the values of all rows would
+/// touch many pages of the stack.
+#[inline(never)]
+pub fn declare_row<T: Declare>(command: &mut Command, variant: &str, words: &[OsString]) {
+    if let Some(name) = words.iter().filter_map(|word| word.to_str()).find(|word| is_name_of(word, variant)) {
+        // Used until the process ends.
+        let inner = T::declare(Command::new(&*name.to_owned().leak()), words);
+        *command = std::mem::take(command).subcommand(inner);
     }
 }
 
-impl<T: Args> Args for Named<T> {
-    fn group_id() -> Option<Id> {
-        T::group_id()
-    }
-
-    fn augment_args(command: Command) -> Command {
-        if is_named(&command) { T::augment_args(command) } else { command }
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        T::augment_args_for_update(command)
-    }
+/// Whether clap's derive gives this name to this variant: `spec-change` to `SpecChange`. Hidden commands begin with `__`.
+fn is_name_of(word: &str, variant: &str) -> bool {
+    let mut rest = word.strip_prefix("__").unwrap_or(word).bytes();
+    let mut letters = variant.bytes().enumerate();
+    letters.all(|(at, letter)| {
+        (at == 0 || letter.is_ascii_lowercase() || rest.next() == Some(b'-'))
+            && rest.next() == Some(letter.to_ascii_lowercase())
+    }) && rest.next().is_none()
 }
 
-impl<T: Subcommand> Subcommand for Named<T> {
-    fn augment_subcommands(command: Command) -> Command {
-        let all_wanted = WORDS.with_borrow(Option::is_none);
-        match is_named(&command) {
-            true if all_wanted => T::augment_subcommands(command),
-            true => only_named::<T>(command),
-            false => command,
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn declared(words: &[&str]) -> Command {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        commands::Command::declare(Command::default(), &words)
+    }
+
+    /// Every command with the words that lead to it.
+    fn paths(command: &Command, above: &[String], into: &mut Vec<Vec<String>>) {
+        for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+            let path = [above, &[inner.get_name().to_owned()]].concat();
+            into.push(path.clone());
+            paths(inner, &path, into);
         }
     }
 
-    fn augment_subcommands_for_update(command: Command) -> Command {
-        T::augment_subcommands_for_update(command)
+    #[test]
+    fn every_command_is_declared_by_its_words() {
+        let mut all = Vec::new();
+        paths(&Cli::command(), &[], &mut all);
+        assert!(all.len() > 100, "{all:?}");
+        for path in all {
+            let words: Vec<&str> = path.iter().map(String::as_str).collect();
+            let mut command = &declared(&words);
+            for word in &words {
+                command = command.find_subcommand(word).unwrap_or_else(|| panic!("{path:?} is not declared"));
+            }
+        }
     }
 
-    fn has_subcommand(name: &str) -> bool {
-        T::has_subcommand(name)
+    #[test]
+    fn only_named_commands_are_declared() {
+        let root = declared(&["liza", "task", "show"]);
+        let names = |command: &Command| {
+            command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&root), ["task"]);
+        assert_eq!(names(root.find_subcommand("task").expect("task")), ["show"]);
+    }
+
+    #[test]
+    fn names_are_those_of_the_derive() {
+        assert!(is_name_of("spec-change", "SpecChange"));
+        assert!(is_name_of("__hold", "Hold"));
+        for other in ["specchange", "spec-chang", "spec-changes", "-spec-change", "", "spec_change"] {
+            assert!(!is_name_of(other, "SpecChange"), "{other}");
+        }
     }
 }

@@ -65,7 +65,15 @@ macro_rules! commands {
     ($(#[$about:meta])* pub enum $group:ident { $($(#[$option:meta])* $name:ident($args:ty),)+ }) => {
         $(#[$about])*
         #[derive(clap::Subcommand)]
-        pub enum $group { $($(#[$option])* $name($crate::cli::named::Named<$args>),)+ }
+        pub enum $group { $($(#[$option])* $name($args),)+ }
+
+        impl $crate::cli::named::Declare for $group {
+            fn declare(command: clap::Command, words: &[std::ffi::OsString]) -> clap::Command {
+                let mut command = command.subcommand_required(true).arg_required_else_help(true);
+                $($crate::cli::named::declare_row::<$args>(&mut command, stringify!($name), words);)+
+                command
+            }
+        }
 
         impl $crate::cli::session::Execute for $group {
             fn execute(
@@ -73,7 +81,7 @@ macro_rules! commands {
                 call: &$crate::cli::session::Invocation,
             ) -> Result<$crate::cli::ui::Answer, $crate::flow::Failure> {
                 match self {
-                    $(Self::$name(args) => $crate::cli::session::Execute::execute(&args.0, call),)+
+                    $(Self::$name(args) => $crate::cli::session::Execute::execute(args, call),)+
                 }
             }
         }

@@ -35,7 +35,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
-use check::{Checked, check, is_ordinary, is_ordinary_glob};
+use check::{Checked, check, is_ordinary};
 pub use index::PathIndex;
 use shape::{Reading, Shape};
 
@@ -82,7 +82,7 @@ pub struct RepoPath(#[schemars(length(min = 1, max = 4095))] String);
 /// Equal patterns stand for equal sets; two that differ may still do so (`a/**/*` and `a/`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct PathPattern(#[schemars(length(min = 1, max = 4095))] String);
+pub struct PathPattern(#[schemars(length(min = 1, max = 4095))] Cow<'static, str>);
 
 impl RepoPath {
     /// Checks `text` and makes it a path, without `./` and doubled slashes.
@@ -99,19 +99,8 @@ impl PathPattern {
     /// Checks `text` and makes it a pattern.
     pub fn new(text: &str) -> Result<Self, PathError> {
         if is_ordinary(text) {
-            return Ok(Self(text.to_owned()));
+            return Ok(Self(text.to_owned().into()));
         }
-        // A configuration holds a hundred of these.
-        if let Some(anywhere) = text.strip_prefix("**/") {
-            let (names, end) = anywhere.strip_suffix("/**").map_or((anywhere, ""), |names| (names, "/"));
-            if is_ordinary_glob(names) && (end.is_empty() || !names.ends_with('/')) {
-                return Ok(Self(["**/", names, end].concat()));
-            }
-        }
-        Self::of_any(text)
-    }
-
-    fn of_any(text: &str) -> Result<Self, PathError> {
         let Checked { mut names, mut names_directory } = check(text)?;
         if names.iter().any(|name| *name != "**" && name.contains("**")) {
             return Err(PathError::StarsInsideName);
@@ -122,18 +111,24 @@ impl PathPattern {
             names.pop();
             names_directory = true;
         }
-        Ok(Self(match (names.join("/"), names_directory) {
+        let text = match (names.join("/"), names_directory) {
             (names, _) if names.is_empty() => "**".to_owned(),
             (names, true) => format!("{names}/"),
             (names, false) => names,
-        }))
+        };
+        Ok(Self(text.into()))
+    }
+
+    /// A pattern of liza's own, whose text is canonical: not checked, because settings have a hundred of them.
+    pub(crate) const fn built_in(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text))
     }
 
     /// Whether the pattern matches `path`; case counts.
     pub fn matches(&self, path: &RepoPath) -> bool {
         if self.is_literal() {
             return match self.0.ends_with('/') {
-                true => path.0.starts_with(&self.0),
+                true => path.0.starts_with(&*self.0),
                 false => path.0 == self.0,
             };
         }

@@ -93,12 +93,12 @@ impl DiskConfig {
     }
 }
 
-fn patterns(texts: &str) -> Vec<PathPattern> {
-    texts.split(' ').filter_map(|text| PathPattern::new(text).ok()).collect()
+fn patterns(texts: &'static str) -> Vec<PathPattern> {
+    texts.split(' ').map(PathPattern::built_in).collect()
 }
 
 const TESTS: &str = "\
-    **/tests/** **/test/** **/__tests__/** **/spec/** **/testdata/** **/test_*.py **/*_test.py \
+    **/tests/ **/test/ **/__tests__/ **/spec/ **/testdata/ **/test_*.py **/*_test.py \
     **/*_test.go **/*_test.rs **/tests.rs **/test_*.rs **/*.test.* **/*.spec.* **/*_spec.rb \
     **/*Test.java **/*Tests.java **/*_test.sh **/test_*.sh";
 
@@ -114,8 +114,8 @@ const NOT_CODE: &str = "\
     **/.prettierrc.js **/conf.py **/setup.py";
 
 const PROTECTED: &str = "\
-    **/CLAUDE.md **/AGENTS.md **/GEMINI.md **/.claude/** **/.codex/** **/.gemini/** **/.qwen/** \
-    **/.cursor/** **/.kimi-code/** **/.vscode/** **/.mcp.json opencode.json .github/workflows/ \
+    **/CLAUDE.md **/AGENTS.md **/GEMINI.md **/.claude/ **/.codex/ **/.gemini/ **/.qwen/ \
+    **/.cursor/ **/.kimi-code/ **/.vscode/ **/.mcp.json opencode.json .github/workflows/ \
     .github/copilot-instructions.md .githooks/ .husky/ lefthook.yml lefthook.yaml \
     .pre-commit-config.yaml **/.gitattributes .gitmodules **/.envrc .aider.conf.yml liza.yaml";
 
@@ -165,11 +165,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_pattern_is_valid() {
-        assert_eq!(patterns(TESTS).len(), TESTS.split(' ').count());
-        assert_eq!(patterns(CODE).len(), CODE.split(' ').count());
-        assert_eq!(patterns(NOT_CODE).len(), NOT_CODE.split(' ').count());
-        assert_eq!(patterns(PROTECTED).len(), PROTECTED.split(' ').count());
+    fn every_built_in_pattern_is_canonical() {
+        let ProjectConfig { tests, code, not_code, protected, .. } = ProjectConfig::default();
+        for pattern in [tests, code, not_code, protected].concat() {
+            assert_eq!(PathPattern::new(pattern.as_str()), Ok(pattern));
+        }
     }
 
     #[test]

@@ -52,20 +52,10 @@ pub(super) fn check(text: &str) -> Result<Checked<'_>, PathError> {
 /// Whether `text` is a plain path that [`check`] allows unchanged: names of letters, digits, `_`, `-` and single dots
 /// inside. A board has thousands of such paths.
 pub(super) fn is_ordinary(text: &str) -> bool {
-    has_ordinary_names(text, false)
-}
-
-/// The same for the names of a pattern that begins with `**/`: they may hold single stars.
-pub(super) fn is_ordinary_glob(text: &str) -> bool {
-    has_ordinary_names(text, true)
-}
-
-fn has_ordinary_names(text: &str, stars: bool) -> bool {
     let mut before = b'/';
     for byte in text.bytes() {
         let allowed = match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' => true,
-            b'*' => stars && before != b'*',
             b'.' | b'/' => before != b'/' && before != b'.',
             _ => false,
         };
