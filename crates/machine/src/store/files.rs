@@ -8,6 +8,8 @@ use std::path::Path;
 use super::error::{IoContext, StoreError};
 use super::lock::open_no_follow;
 
+const COMPARED_AT_ONCE: usize = 64 * 1024;
+
 /// Makes a directory that only its owner may enter; an existing one is left alone. A link in its place is an error.
 pub fn make_private_dir(path: &Path) -> Result<(), StoreError> {
     match fs::DirBuilder::new().mode(0o700).create(path) {
@@ -262,6 +264,29 @@ pub fn read_whole(path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, FileIden
     }
     let bytes = read_at_most(&file, meta.len(), limit + 1)?;
     Ok((bytes, FileIdentity::of(&meta)))
+}
+
+/// The identity of a regular file that holds exactly these bytes; none if it holds others. Reads it piece by piece:
+/// memory for the whole file would cost more than comparing it.
+pub fn identity_if_holds(path: &Path, expected: &[u8]) -> std::io::Result<Option<FileIdentity>> {
+    let file = open_no_follow(path, OpenOptions::new().read(true))?;
+    let meta = file.metadata()?;
+    if meta.len() != expected.len() as u64 {
+        return Ok(None);
+    }
+    let mut piece = Vec::with_capacity(COMPARED_AT_ONCE);
+    let mut rest = expected;
+    loop {
+        piece.clear();
+        let read = || rustix::io::read(&file, rustix::buffer::spare_capacity(&mut piece));
+        if rustix::io::retry_on_intr(read)? == 0 {
+            return Ok(rest.is_empty().then(|| FileIdentity::of(&meta)));
+        }
+        match rest.strip_prefix(&piece[..]) {
+            Some(more) => rest = more,
+            None => return Ok(None),
+        }
+    }
 }
 
 /// The bytes of a file from the current position, at most `most`, in one read if it has the expected length.

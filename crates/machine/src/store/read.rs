@@ -1,6 +1,7 @@
 //! Reading without a lock: one read of a whole file, which is the old board or the new one, never a mixture.
 
 use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::wire::content::NewState;
 use crate::wire::state::{Decoded, Origin, StateError, is_relabelled};
 
 use super::error::{IoContext, StoreError};
-use super::files::{FileIdentity, file_clock, read_whole};
+use super::files::{FileIdentity, file_clock, identity_if_holds, read_whole};
 use super::handle::Store;
 use super::other_version;
 
@@ -77,16 +78,25 @@ impl LastRead {
         }
     }
 
+    /// The board, if the file still holds the bytes of the last read.
+    fn if_held_by(&self, path: &Path) -> Option<(Decoded, FileIdentity)> {
+        let mut last = self.get();
+        let Some(Remembered::Read { identity, settled, decoded }) = &mut *last else { return None };
+        let now = file_clock();
+        let present = identity_if_holds(path, decoded.text().as_bytes()).ok()??;
+        (*settled, *identity) = (present.is_settled(now), present.clone());
+        Some((decoded.clone(), present))
+    }
+
     /// Remembers what this process has just written and will read again.
     pub(super) fn written(&self, state: Box<NewState>, board: &Board) {
         *self.get() = Some(Remembered::Written { state, board: board.clone() });
     }
 
-    /// Checks and parses these bytes, unless they are those of the last read.
+    /// Checks and parses these bytes, unless this process has written them.
     fn decode(&self, bytes: Vec<u8>, identity: &FileIdentity, settled: bool) -> Result<Decoded, StateError> {
         let mut last = self.get();
         let decoded = match last.take() {
-            Some(Remembered::Read { decoded, .. }) if decoded.text().as_bytes() == bytes => decoded,
             Some(Remembered::Written { state, board }) => match state.reread(&board, bytes) {
                 Ok(decoded) => decoded,
                 Err(bytes) => Decoded::new(bytes)?,
@@ -123,6 +133,9 @@ impl Store {
         if let Ok(identity) = FileIdentity::at(&path)
             && let Some(decoded) = self.last_read().of(&identity)
         {
+            return Ok((Found::Good(Box::new(decoded)), identity));
+        }
+        if let Some((decoded, identity)) = self.last_read().if_held_by(&path) {
             return Ok((Found::Good(Box::new(decoded)), identity));
         }
         let now = file_clock();
