@@ -1,9 +1,9 @@
 //! Former boards, each complete, by revision.
 //!
 //! Keeping a superseded board is free: its file gets a second name. Removing the oldest image for it is not:
-//! for a large board that costs as much as writing the new one. So the file of the removed image is
-//! overwritten: it loses its name before the record is appended, and gets the name of the temporary file beside
-//! the board.
+//! for a large board that costs as much as writing the new one, and some file systems take long to make a new file
+//! where many were just deleted. So the file of the removed image is overwritten: it loses its name before the
+//! record is appended, and gets the name of the temporary file beside the board.
 //!
 //! Only a file that no process can still need is overwritten: liza's own, with no other name, whose old name is
 //! durably gone (after a power cut no image may be half of another board). A reader of an image checks
@@ -29,24 +29,13 @@ use super::read::LARGEST_STATE;
 pub const IMAGES_KEPT: u64 = 64;
 const IMAGES_AT_LEAST: u64 = 4;
 
-/// How much is kept, and which files are overwritten.
-#[derive(Debug, Clone, Copy)]
-struct Bounds {
-    /// How many bytes all images may take; the last few are kept regardless.
-    bytes: u64,
-    /// A board of at least this size, in bytes, overwrites the file of a removed image.
-    reused_from: u64,
-}
-
-impl Bounds {
-    /// In a debug build a test may lower both limits.
-    fn get() -> Self {
-        #[cfg(debug_assertions)]
-        if std::env::var_os("LIZA_TEST_FEW_IMAGES").is_some() {
-            return Self { bytes: 0, reused_from: 0 };
-        }
-        Self { bytes: 64 * 1024 * 1024, reused_from: 1024 * 1024 }
+/// How many bytes all images may take; the last few are kept regardless. In a debug build a test may lower it.
+fn most_bytes() -> u64 {
+    #[cfg(debug_assertions)]
+    if std::env::var_os("LIZA_TEST_FEW_IMAGES").is_some() {
+        return 0;
     }
+    64 * 1024 * 1024
 }
 
 /// The file of a removed image, under the name of the temporary file beside the board; or none.
@@ -66,17 +55,12 @@ impl Store {
     /// Removes images that are too old, or too much once `former`, of `size` bytes, becomes an image. Returns a
     /// file that may be overwritten.
     pub(super) fn make_room(&self, former: u64, size: u64) -> Room {
-        let bounds = Bounds::get();
         let mut room = Room::default();
-        for revision in self.surplus(former, size, bounds.bytes) {
+        for revision in self.surplus(former, size, most_bytes()) {
             let image = self.layout().image(revision);
             let temp = beside(&self.layout().state());
             let reusable = || fs::symlink_metadata(&image).is_ok_and(|meta| is_free(&meta));
-            if size >= bounds.reused_from
-                && room.0.is_none()
-                && reusable()
-                && fs::rename(&image, &temp).is_ok()
-            {
+            if room.0.is_none() && reusable() && fs::rename(&image, &temp).is_ok() {
                 crash::point("commit.4-room");
                 room = Room(Some(temp));
             } else {
