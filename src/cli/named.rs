@@ -43,7 +43,7 @@ fn read(mut command: Command, words: &[OsString]) -> Result<Cli, Error> {
 pub fn declare_row<T: Declare>(command: &mut Command, variant: &str, words: &[OsString]) {
     if let Some(name) = words.iter().filter_map(|word| word.to_str()).find(|word| is_name_of(word, variant)) {
         // Used until the process ends.
-        let inner = T::declare(Command::new(&*name.to_owned().leak()), words);
+        let inner = T::declare(Command::default().name(&*name.to_owned().leak()), words);
         *command = std::mem::take(command).subcommand(inner);
     }
 }

@@ -164,7 +164,10 @@ case "$LIZA_ROLE" in
   coder)
     i=0; while [ $i -lt 5 ]; do i=$((i+1)); says $i 400 Read "file $i"; sleep 0.1; done
     # Sixteen of them, so that together they compute enough also where many other programs compute.
-    for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do ( until [ -e $OUT/waited ]; do :; done ) & done
+    for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+      ( j=0; while [ $j -lt 20000 ]; do j=$((j+1)); done; touch $OUT/computes-$n; until [ -e $OUT/waited ]; do :; done ) &
+    done
+    for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do until [ -e $OUT/computes-$n ]; do sleep 0.05; done; done
     while [ $i -lt 25 ]; do i=$((i+1)); says $i 100 Bash "tail test.log"; echo "still at it"; sleep 0.1; done
     touch $OUT/waited
     wait
