@@ -223,6 +223,10 @@ impl FileIdentity {
         fs::symlink_metadata(path).map(|meta| Self::of(&meta))
     }
 
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Whether nothing was done to the file since, not even a link made.
     pub fn is_untouched_since(&self, earlier: &Self) -> bool {
         self == earlier && self.changed == earlier.changed
@@ -379,4 +383,35 @@ pub(super) fn names_in(dir: &Path) -> std::io::Result<Vec<String>> {
 pub(super) fn is_odd((path, wanted): &(std::path::PathBuf, &str)) -> bool {
     fs::symlink_metadata(path)
         .is_ok_and(|meta| if *wanted == "file" { !meta.is_file() } else { !meta.is_dir() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_exactly_these_bytes_are_held() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("file");
+        let holds = |bytes: &[u8]| identity_if_holds(&path, bytes).expect("it can be read");
+        for length in [0, 1, COMPARED_AT_ONCE - 1, COMPARED_AT_ONCE, 3 * COMPARED_AT_ONCE + 7] {
+            let bytes = vec![b'x'; length];
+            fs::write(&path, &bytes).expect("written");
+            assert_eq!(holds(&bytes), FileIdentity::at(&path).ok(), "{length}");
+            assert_eq!(holds(&[&bytes[..], b"x"].concat()), None, "{length}, one byte more");
+            if let Some((last, all_but_last)) = bytes.split_last() {
+                assert_eq!(holds(all_but_last), None, "{length}, one byte less");
+                assert_eq!(holds(&[all_but_last, &[last ^ 1]].concat()), None, "{length}, another last byte");
+            }
+        }
+    }
+
+    #[test]
+    fn links_hold_nothing() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        fs::write(&file, "x").expect("written");
+        std::os::unix::fs::symlink(&file, &link).expect("linked");
+        assert!(identity_if_holds(&link, b"x").is_err());
+    }
 }

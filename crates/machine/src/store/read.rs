@@ -66,25 +66,20 @@ impl LastRead {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The board, if the file is known to be unchanged without reading it.
-    fn of(&self, identity: &FileIdentity) -> Option<Decoded> {
-        match &*self.get() {
-            Some(Remembered::Read { identity: then, settled: true, decoded })
-                if identity.is_untouched_since(then) =>
-            {
-                Some(decoded.clone())
-            }
-            _ => None,
-        }
-    }
-
-    /// The board, if the file still holds the bytes of the last read.
-    fn if_held_by(&self, path: &Path) -> Option<(Decoded, FileIdentity)> {
+    /// The board, if the file is known to be unchanged, or still holds the bytes of the last read.
+    fn again(&self, path: &Path, identity: FileIdentity) -> Option<(Decoded, FileIdentity)> {
         let mut last = self.get();
-        let Some(Remembered::Read { identity, settled, decoded }) = &mut *last else { return None };
+        let Some(Remembered::Read { identity: then, settled, decoded }) = &mut *last else { return None };
+        if *settled && identity.is_untouched_since(then) {
+            return Some((decoded.clone(), identity));
+        }
+        let text = decoded.text();
+        if identity.size() != text.len() as u64 {
+            return None;
+        }
         let now = file_clock();
-        let present = identity_if_holds(path, decoded.text().as_bytes()).ok()??;
-        (*settled, *identity) = (present.is_settled(now), present.clone());
+        let present = identity_if_holds(path, text.as_bytes()).ok()??;
+        (*settled, *then) = (present.is_settled(now), present.clone());
         Some((decoded.clone(), present))
     }
 
@@ -131,11 +126,8 @@ impl Store {
     pub(super) fn load_state(&self) -> Result<(Found, FileIdentity), StoreError> {
         let path = self.layout().state();
         if let Ok(identity) = FileIdentity::at(&path)
-            && let Some(decoded) = self.last_read().of(&identity)
+            && let Some((decoded, identity)) = self.last_read().again(&path, identity)
         {
-            return Ok((Found::Good(Box::new(decoded)), identity));
-        }
-        if let Some((decoded, identity)) = self.last_read().if_held_by(&path) {
             return Ok((Found::Good(Box::new(decoded)), identity));
         }
         let now = file_clock();
