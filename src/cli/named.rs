@@ -11,11 +11,11 @@ use super::commands;
 /// Arguments, or a table of commands, that can be declared for one command line.
 pub trait Declare {
     /// Adds to `command` what parsing these words needs.
-    fn declare(command: Command, words: &[OsString]) -> Command;
+    fn declare(command: Command, words: &[&str]) -> Command;
 }
 
 impl<T: Args> Declare for T {
-    fn declare(command: Command, _: &[OsString]) -> Command {
+    fn declare(command: Command, _: &[&str]) -> Command {
         T::augment_args(command)
     }
 }
@@ -24,7 +24,8 @@ impl<T: Args> Declare for T {
 pub fn parse(words: &[OsString]) -> Result<Cli, Error> {
     let root = Command::default().name("liza").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
     let root = Global::augment_args(root.disable_help_flag(true).disable_version_flag(true));
-    match read(commands::Command::declare(root, words), words) {
+    let texts: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    match read(commands::Command::declare(root, &texts), words) {
         Err(error) if error.kind() != ErrorKind::DisplayVersion => read(super::command_line(), words),
         understood => understood,
     }
@@ -40,10 +41,10 @@ fn read(mut command: Command, words: &[OsString]) -> Result<Cli, Error> {
 /// Adds one row of a table to its command if a word names it. Not inlined: a function with the values of all rows would
 /// touch many pages of the stack.
 #[inline(never)]
-pub fn declare_row<T: Declare>(command: &mut Command, variant: &str, words: &[OsString]) {
-    if let Some(name) = words.iter().filter_map(|word| word.to_str()).find(|word| is_name_of(word, variant)) {
+pub fn declare_row<T: Declare>(command: &mut Command, variant: &str, words: &[&str]) {
+    if let Some(name) = words.iter().find(|word| is_name_of(word, variant)) {
         // Used until the process ends.
-        let inner = T::declare(Command::default().name(&*name.to_owned().leak()), words);
+        let inner = T::declare(Command::default().name(&*(*name).to_owned().leak()), words);
         *command = std::mem::take(command).subcommand(inner);
     }
 }
@@ -65,8 +66,7 @@ mod tests {
     use super::*;
 
     fn declared(words: &[&str]) -> Command {
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        commands::Command::declare(Command::default(), &words)
+        commands::Command::declare(Command::default(), words)
     }
 
     /// Every command with the words that lead to it.

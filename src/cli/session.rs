@@ -68,7 +68,7 @@ macro_rules! commands {
         pub enum $group { $($(#[$option])* $name($args),)+ }
 
         impl $crate::cli::named::Declare for $group {
-            fn declare(command: clap::Command, words: &[std::ffi::OsString]) -> clap::Command {
+            fn declare(command: clap::Command, words: &[&str]) -> clap::Command {
                 let mut command = command.subcommand_required(true).arg_required_else_help(true);
                 $($crate::cli::named::declare_row::<$args>(&mut command, stringify!($name), words);)+
                 command

@@ -1,3 +1,5 @@
+use clap::Arg;
+
 use super::flags::TaskFlags;
 use crate::cli::prelude::*;
 use crate::policy::plan_check::{Finding, ground};
@@ -12,13 +14,7 @@ use crate::policy::plan_check::{Finding, ground};
 ///
 /// Example: liza task add --id t1 --title "Greet by name" --spec specs/vision.md --done "prints Hello, Ada" --in src/ --in tests/ --finalize
 #[derive(Args)]
-#[command(
-    mut_arg("title", |title| title.required_unless_present("from")),
-    mut_arg("priority", |priority| priority.default_value("0")),
-    mut_arg("kind", |kind| kind.default_value("code")),
-    mut_arg("risk", |risk| risk.default_value("low")),
-    mut_arg("role", |role| role.default_value("coder")),
-)]
+#[command(mut_args(of_new_task))]
 pub struct AddArgs {
     /// Id of the task: letters, digits, `_` and `-` (default: made from the title)
     #[arg(long, value_hint = ValueHint::Other)]
@@ -31,6 +27,18 @@ pub struct AddArgs {
     /// Take the task from a YAML or JSON file, or - for standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "title"], value_hint = ValueHint::AnyPath)]
     pub from: Option<String>,
+}
+
+/// What a new task needs, and what it has by default; the same flags edit a task.
+fn of_new_task(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "title" => arg.required_unless_present("from"),
+        "priority" => arg.default_value("0"),
+        "kind" => arg.default_value("code"),
+        "risk" => arg.default_value("low"),
+        "role" => arg.default_value("coder"),
+        _ => arg,
+    }
 }
 
 impl OnBoard for AddArgs {
