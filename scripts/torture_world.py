@@ -452,8 +452,9 @@ OPS = [
        board_contains("spec_ambiguity"), "coder-1", atomic=True),
     Op("discover", "claimed", ["discover", "something found", "--task", "t1", "--severity", "minor", "--urgency", "deferred"],
        board_contains("something found"), "coder-1", atomic=True),
+    # Two commits: the change, then a message to the agent, whose failure is reported and undoes nothing.
     Op("spec-change", "claimed", ["spec-change", "--spec", "specs/vision.md", "names may be empty", "--affects", "t1"],
-       board_contains("names may be empty"), atomic=True),
+       board_contains("names may be empty")),
     Op("inbox", "noted", ["inbox", "--done", "NOTE"],
        lambda w: w.words["NOTE"] not in [note["id"] for note in w.data("inbox")["human_notes"]], atomic=True),
     Op("agent register", "idle", ["agent", "register", "--role", "coder", "--id", "coder-9"], board_contains("coder-9")),

@@ -400,6 +400,8 @@ impl Store {
                 Refusal::new(crate::board::Code::BoardExists, "this repository already has a board").into()
             );
         }
+        // The lock file tells an unfinished `init` from the rest of a board, so it is on disk before the other files.
+        super::files::sync_dir(self.dir()).doing("sync", self.dir())?;
         let board = self.write_first(init, now, ["init.image", "init.log", "init.state"], || Ok(()))?;
         lock.raise_mark(board.revision);
         Ok(board)

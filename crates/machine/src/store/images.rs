@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use crate::host::crash;
 use crate::wire::content::NewState;
 
-use super::error::StoreError;
+use super::error::{IoContext, StoreError};
 use super::files::{
     FileIdentity, beside, make_private_dir, read_whole, replace, sync_dir, write_over_pieces,
 };
@@ -96,10 +96,12 @@ impl Store {
     pub(super) fn write_over(&self, room: &Room, new: &NewState) -> Result<bool, StoreError> {
         let Some(temp) = &room.0 else { return Ok(false) };
         // First make the loss of its former name durable: the sync of the log has usually done that.
-        let opened = sync_dir(&self.layout().images()).and_then(|()| {
-            let file = open_no_follow(temp, OpenOptions::new().write(true))?;
-            Ok((file.metadata()?, file))
-        });
+        if let Err(error) = sync_dir(&self.layout().images()) {
+            room.give_up();
+            return Err(error).doing("sync", &self.layout().images());
+        }
+        let opened = open_no_follow(temp, OpenOptions::new().write(true))
+            .and_then(|file| Ok((file.metadata()?, file)));
         match opened {
             Ok((meta, file)) if is_free(&meta) => {
                 write_over_pieces(&file, temp, new.pieces(), meta.len()).map(|()| true)
