@@ -49,9 +49,16 @@ pub fn declare_row<T: Declare>(command: &mut Command, variant: &str, words: &[&s
     }
 }
 
-/// Whether clap's derive gives this name to this variant: `spec-change` to `SpecChange`. Hidden commands begin with `__`.
+/// The variants of hidden commands, whose names begin with `__`.
+const HIDDEN: [&str; 2] = ["Hold", "Complete"];
+
+/// Whether this is the name of this variant: `spec-change` of `SpecChange`, `__hold` of `Hold`.
 fn is_name_of(word: &str, variant: &str) -> bool {
-    let mut rest = word.strip_prefix("__").unwrap_or(word).bytes();
+    let word = match HIDDEN.contains(&variant) {
+        true => word.strip_prefix("__").unwrap_or_default(),
+        false => word,
+    };
+    let mut rest = word.bytes();
     let mut letters = variant.bytes().enumerate();
     letters.all(|(at, letter)| {
         (at == 0 || letter.is_ascii_lowercase() || rest.next() == Some(b'-'))
@@ -106,8 +113,11 @@ mod tests {
     fn names_are_those_of_the_derive() {
         assert!(is_name_of("spec-change", "SpecChange"));
         assert!(is_name_of("__hold", "Hold"));
-        for other in ["specchange", "spec-chang", "spec-changes", "-spec-change", "", "spec_change"] {
+        for other in
+            ["specchange", "spec-chang", "spec-changes", "-spec-change", "", "spec_change", "__spec-change"]
+        {
             assert!(!is_name_of(other, "SpecChange"), "{other}");
         }
+        assert!(!is_name_of("hold", "Hold") && !is_name_of("", "Hold"));
     }
 }

@@ -12,7 +12,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::host::crash;
 use crate::wire::content::NewState;
@@ -61,6 +61,7 @@ impl Store {
             let temp = beside(&self.layout().state());
             let reusable = || fs::symlink_metadata(&image).is_ok_and(|meta| is_free(&meta));
             if room.0.is_none() && reusable() && fs::rename(&image, &temp).is_ok() {
+                make_young(&temp);
                 crash::point("commit.4-room");
                 room = Room(Some(temp));
             } else {
@@ -149,6 +150,14 @@ impl Store {
     }
 }
 
+/// Gives a temporary file the present time: `doctor` takes an old one for what a killed command left.
+fn make_young(temp: &Path) {
+    use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let times = Timestamps { last_access: now, last_modification: now };
+    let _ = utimensat(CWD, temp, &times, AtFlags::SYMLINK_NOFOLLOW);
+}
+
 /// Whether this is a file as liza makes it, of this user, without another name.
 fn is_free(meta: &fs::Metadata) -> bool {
     meta.is_file()
@@ -159,8 +168,6 @@ fn is_free(meta: &fs::Metadata) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     /// The images kept of 100 with these sizes, newest last, within 1,000 bytes.
@@ -176,6 +183,17 @@ mod tests {
             file.set_len(size(revision)).expect("a size");
         }
         store.image_revisions()
+    }
+
+    #[test]
+    fn reused_file_is_young() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let old = dir.path().join("old");
+        let past = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
+        fs::File::create(&old).and_then(|file| file.set_modified(past)).expect("aged");
+        make_young(&old);
+        let age = fs::metadata(&old).and_then(|meta| meta.modified()).expect("a time").elapsed();
+        assert!(age.unwrap_or_default().as_secs() < 60);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::board::state::VERSION;
 use crate::board::{Board, Credentials, Needs};
@@ -44,10 +44,6 @@ pub enum Found {
     },
 }
 
-/// A board that was read this short a time ago will do for a reader without the lock, for whom it may change right after
-/// reading anyway.
-const RECENT: Duration = Duration::from_millis(10);
-
 /// The board that was last read or written. A command reads the board several times; while the file is the
 /// same, liza neither checks nor parses it again.
 #[derive(Debug, Clone, Default)]
@@ -59,8 +55,6 @@ enum Remembered {
         identity: FileIdentity,
         /// Any later change of the file is sure to show in its identity.
         settled: bool,
-        /// When the bytes were read.
-        at: Instant,
         decoded: Decoded,
     },
     /// Written by this process; the file may have been replaced since.
@@ -72,22 +66,10 @@ impl LastRead {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The board, if it was read a moment ago and the file shows no change.
-    fn recent(&self, path: &Path) -> Option<Decoded> {
-        match &*self.get() {
-            Some(Remembered::Read { identity, at, decoded, .. })
-                if at.elapsed() < RECENT && FileIdentity::at(path).ok()?.is_untouched_since(identity) =>
-            {
-                Some(decoded.clone())
-            }
-            _ => None,
-        }
-    }
-
     /// The board, if the file is known to be unchanged, or still holds the bytes of the last read.
     fn again(&self, path: &Path, identity: FileIdentity) -> Option<(Decoded, FileIdentity)> {
         let mut last = self.get();
-        let Some(Remembered::Read { identity: then, settled, at, decoded }) = &mut *last else { return None };
+        let Some(Remembered::Read { identity: then, settled, decoded }) = &mut *last else { return None };
         if *settled && identity.is_untouched_since(then) {
             return Some((decoded.clone(), identity));
         }
@@ -97,7 +79,7 @@ impl LastRead {
         }
         let now = file_clock();
         let present = identity_if_holds(path, text.as_bytes()).ok()??;
-        (*settled, *then, *at) = (present.is_settled(now), present.clone(), Instant::now());
+        (*settled, *then) = (present.is_settled(now), present.clone());
         Some((decoded.clone(), present))
     }
 
@@ -117,7 +99,7 @@ impl LastRead {
             _ => Decoded::new(bytes)?,
         };
         let identity = identity.clone();
-        *last = Some(Remembered::Read { identity, settled, at: Instant::now(), decoded: decoded.clone() });
+        *last = Some(Remembered::Read { identity, settled, decoded: decoded.clone() });
         Ok(decoded)
     }
 }
@@ -219,10 +201,7 @@ impl Store {
         let witnessed = self.witnessed_length();
         let mut tries = 0;
         loop {
-            let found = match self.last_read().recent(&self.layout().state()) {
-                Some(decoded) => Found::Good(Box::new(decoded)),
-                None => self.load_state()?.0,
-            };
+            let (found, _) = self.load_state()?;
             match found {
                 Found::Good(mut decoded) => {
                     let wanted = needs(&decoded.board);
