@@ -18,9 +18,7 @@ use crate::host::crash;
 use crate::wire::content::NewState;
 
 use super::error::{IoContext, StoreError};
-use super::files::{
-    FileIdentity, beside, make_private_dir, read_whole, replace, sync_dir, write_over_pieces,
-};
+use super::files::{FileIdentity, beside, make_private_dir, read_whole, replace, write_over_pieces};
 use super::handle::Store;
 use super::lock::open_no_follow;
 use super::read::LARGEST_STATE;
@@ -97,9 +95,14 @@ impl Store {
     pub(super) fn write_over(&self, room: &Room, new: &NewState) -> Result<bool, StoreError> {
         let Some(temp) = &room.0 else { return Ok(false) };
         // First make the loss of its former name durable: the sync of the log has usually done that.
-        if let Err(error) = sync_dir(&self.layout().images()) {
+        let images = self.layout().images();
+        let Ok(directory) = fs::File::open(&images) else {
             room.give_up();
-            return Err(error).doing("sync", &self.layout().images());
+            return Ok(false);
+        };
+        if let Err(error) = directory.sync_all() {
+            room.give_up();
+            return Err(error).doing("sync", &images);
         }
         let opened = open_no_follow(temp, OpenOptions::new().write(true))
             .and_then(|file| Ok((file.metadata()?, file)));
