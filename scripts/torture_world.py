@@ -46,10 +46,11 @@ class World:
         self.words = {"PLAN": os.path.join(self.home, "plan.yaml"), "STREAMS": os.path.join(self.home, "streams.yaml")}
         put(self.words["PLAN"], PLAN)
         put(self.words["STREAMS"], STREAMS)
-        os.mkdir(os.path.join(self.home, "tmp"))
+        self.temporary = os.path.join(self.home, "tmp")
+        os.mkdir(self.temporary)
         self.env = {
             "PATH": os.environ["PATH"], "HOME": self.home, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C",
-            "XDG_CONFIG_HOME": os.path.join(self.home, "config"), "TMPDIR": os.path.join(self.home, "tmp"),
+            "XDG_CONFIG_HOME": os.path.join(self.home, "config"), "TMPDIR": self.temporary,
         }
 
     def run(self, argv, who=None, env=None, cwd=None, timeout=120):
@@ -93,7 +94,10 @@ class World:
         subprocess.run(["cp", "-a", self.root, self.saved[stage]], check=True)
 
     def restore(self, stage):
-        shutil.rmtree(self.root, ignore_errors=True)
+        # What earlier killed commands left in the temporary directory gets old enough to be a finding in the middle of a later check.
+        for directory in (self.root, self.temporary):
+            shutil.rmtree(directory, ignore_errors=True)
+        os.mkdir(self.temporary)
         subprocess.run(["cp", "-a", self.saved[stage], self.root], check=True)
 
     def commit_in(self, directory, files):
@@ -348,13 +352,16 @@ class World:
         if b"\nintents: []\n" not in self.state():
             raise Failed("an intent is left open")
 
+    def findings(self):
+        return self.liza("doctor").stdout.decode(errors="replace").strip()
+
     def recovers(self, op):
         """One ordinary command repairs everything; then the operation is done, or can be done."""
         if op.again:
             # Repeating a command that repairs or removes a board gives the same answer.
             self.must(*op.args_in(self), who=op.who, env=op.env)
             if not op.done(self):
-                raise Failed("it was done again without effect")
+                raise Failed(f"it was done again without effect; `liza doctor` says: {self.findings()}")
             if self.there(".liza"):
                 self.must("note", "afterwards")
                 self.sound()
