@@ -252,6 +252,8 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(SyncRecorded, u64)> {
     // Checked before anything is changed.
     ctx.ask(&snapshot.board, record(integration.clone(), Vec::new()))?;
     let (path, branch) = worktree_of(ctx, &snapshot.board, task)?;
+    // A git that died here, in an earlier `task sync` for example, cannot remove its locks.
+    git::locks::clear_dead(&path, &super::leftovers::git_dir(ctx, &path));
     let not_work = super::prepared::not_work(&snapshot.board, task);
     let untouched = attempt_of(&snapshot.board, task)
         .and_then(|attempt| attempt.handout.clone())

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::concurrency::{go_on, make_executable, signal, wait_for};
+use crate::concurrency::{go_on, signal};
 use crate::store::Chance;
 use crate::support::process::Bounded as _;
-use crate::support::{HUMAN, Ran, Who, World, sweep, write};
+use crate::support::{HUMAN, Ran, Who, World, sweep};
 
 /// The numbered steps of one commit.
 const COMMIT: [&str; 9] = [
@@ -97,13 +97,13 @@ fn copy_tree(from: &Path, to: &Path) {
     assert!(status.success());
 }
 
-struct People {
-    coder: Who,
-    other: Who,
-    reviewer: Who,
+pub struct People {
+    pub coder: Who,
+    pub other: Who,
+    pub reviewer: Who,
 }
 
-fn people(world: &World) -> People {
+pub fn people(world: &World) -> People {
     People {
         coder: world.register("coder", "coder-1"),
         other: world.register("coder", "coder-2"),
@@ -112,7 +112,7 @@ fn people(world: &World) -> People {
 }
 
 /// A task `t1` that is approved, and an idle `t2`.
-fn approved(world: &World) -> (People, String) {
+pub fn approved(world: &World) -> (People, String) {
     let people = people(world);
     world.task("t1", &["a.txt", "tests/test_t1.sh"]);
     let commit = world.submit_work(&people.coder, "t1", "a.txt", "hello\n");
@@ -545,105 +545,6 @@ fn every_crash_point_and_branch_position_recovers() {
         }
     }
     assert_eq!(tried, 12);
-}
-
-/// A `git` in the search path that runs a script if its arguments contain a text, and is git otherwise.
-fn other_git(world: &World, wanted: &str, script: &str) -> [(&'static str, String); 2] {
-    let real = std::env::var("PATH").expect("a path");
-    let git = format!(
-        "#!/bin/sh\nexport PATH=\"$REAL\"\ncase \" $* \" in *{wanted}*) {script} ;; esac\nexec git \"$@\"\n"
-    );
-    write(&world.home().join("bin"), "git", &git);
-    make_executable(&world.home().join("bin/git"));
-    [("PATH", format!("{}:{real}", world.home().join("bin").display())), ("REAL", real)]
-}
-
-/// A `git` that writes a file when it starts and waits for permission to go on.
-fn waiting_git(world: &World, wanted: &str) -> (PathBuf, PathBuf, [(&'static str, String); 2]) {
-    let (reached, go) = (world.home().join("reached"), world.home().join("go"));
-    let (there, on) = (reached.display(), go.display());
-    let env = other_git(world, wanted, &format!("touch {there}; while [ ! -e {on} ]; do sleep 0.01; done"));
-    (reached, go, env)
-}
-
-#[test]
-fn git_that_outlives_its_merge_does_no_harm() {
-    let world = World::new();
-    let (people, commit) = approved(&world);
-    let (reached, go, env) = waiting_git(&world, "' update-ref '*refs/heads/integration");
-    let mut command = world.liza_command(&people.reviewer, &world.root, &["merge", "t1"]);
-    command.envs(env);
-    let mut merging = command.stdout(Stdio::null()).stderr(Stdio::null()).start().expect("liza starts");
-    wait_for("git", || reached.exists());
-    let old = world.git(&["rev-parse", "integration"]);
-    merging.kill().expect("killed");
-    merging.wait().expect("it ends");
-    // The branch has not moved, so recovery cancels the merge; then the surviving git moves it.
-    world.human(&["note", "meanwhile"]).ok();
-    std::fs::write(&go, "").expect("written");
-    wait_for("the late move", || {
-        world.git(&["rev-parse", "integration"]) != old
-            && !world.path(".git/refs/heads/integration.lock").exists()
-    });
-    world.human(&["note", "afterwards"]).ok();
-    world.human(&["validate"]).ok();
-    if world.status_of("t1") != "MERGED" {
-        world.liza(&people.reviewer, &["merge", "t1"]).ok();
-    }
-    assert_eq!(world.status_of("t1"), "MERGED");
-    let head = world.git(&["rev-parse", "integration"]);
-    assert_eq!(world.git(&["merge-base", &commit, &head]), commit);
-    world.sound();
-}
-
-#[test]
-fn git_that_outlives_its_claim_does_no_harm() {
-    let world = World::new();
-    let people = people(&world);
-    world.task("t1", &["a.txt"]);
-    let (reached, go, env) = waiting_git(&world, "' reset '");
-    let mut command = world.liza_command(&people.coder, &world.root, &["task", "claim", "t1"]);
-    command.envs(env);
-    let mut claiming = command.stdout(Stdio::null()).stderr(Stdio::null()).start().expect("liza starts");
-    wait_for("git", || reached.exists());
-    claiming.kill().expect("killed");
-    claiming.wait().expect("it ends");
-    world.human(&["note", "meanwhile"]).ok();
-    assert_eq!(world.status_of("t1"), "IDLE");
-    std::fs::write(&go, "").expect("written");
-    let git = world.home().join("bin/git").display().to_string();
-    wait_for("the late git to end", || crate::team::processes_with(&git).is_empty());
-    let worktree = world.claim(&people.other, "t1");
-    assert_eq!(world.git_in(&worktree, &["status", "--porcelain"]), "");
-    world.checkpoint(&people.other, "t1", &["a.txt"]);
-    world.sound();
-    world.git(&["fsck", "--no-dangling"]);
-}
-
-#[test]
-fn completed_branch_move_is_never_undone() {
-    let world = World::new();
-    let (people, commit) = approved(&world);
-    world.write("more.md", "more\n");
-    world.git(&["add", "more.md"]);
-    world.git(&["commit", "-q", "-m", "by hand"]);
-    // Git dies after it moved the branch, so it seems to have failed.
-    let env = other_git(&world, "' update-ref '*refs/heads/integration", "git \"$@\"; kill -9 $$");
-    for (who, args) in [
-        (&people.reviewer, &["merge", "t1"][..]),
-        (&HUMAN, &["integration", "advance", "main", "--reason", "take it in"]),
-    ] {
-        let before = world.git(&["rev-parse", "integration"]);
-        let env = env.each_ref().map(|(name, value)| (*name, value.as_str()));
-        let ran = world.liza_with(who, args, b"", &env).exits(10);
-        assert!(ran.stderr.contains("could not be recorded"), "{}", ran.stderr);
-        assert_ne!(world.git(&["rev-parse", "integration"]), before);
-        world.recovers("a move that looked like a failure");
-    }
-    assert_eq!(world.status_of("t1"), "MERGED");
-    for part in [&commit, "main"] {
-        world.git(&["merge-base", "--is-ancestor", part, "integration"]);
-    }
 }
 
 #[test]

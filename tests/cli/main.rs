@@ -36,6 +36,7 @@ mod hostile;
 mod identity;
 mod init;
 mod journey;
+mod killed_git;
 mod leases;
 mod limits;
 mod locks;

@@ -90,6 +90,14 @@ pub fn clear_dead(worktree: &Path, admin_dir: &Path) {
     }
 }
 
+/// Removes a lock that a killed git of liza's left. One that a process has open, or that a running git may own, is left alone.
+pub fn clear_if_free(path: &Path, repo: &Repo) {
+    let Some(lock) = LockFile::at(path) else { return };
+    if lock.holder(repo) == Holder::Free && lock.still_there() {
+        let _ = fs::remove_file(path);
+    }
+}
+
 fn is_git_here(process: &Path, repo: &Repo) -> bool {
     is_git_at(process, &[&repo.root, &repo.common_dir])
 }

@@ -3,7 +3,8 @@
 //! The git program does it. A ref that leads to another one is not followed: if integration were a symbolic ref to
 //! the user's branch, that branch would move.
 
-use super::{locks::git_at_work, prelude::*};
+use super::locks::{clear_if_free, git_at_work};
+use super::prelude::*;
 use crate::host::anchored_path;
 
 /// The state a ref must have for a change to happen.
@@ -156,7 +157,13 @@ pub fn delete_if_at(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), Ref
     check(refname)?;
     check_directories(&repo.common_dir, refname)?;
     let git = Git::acting(&repo.root, "update-ref").durable().args(["-d", "--no-deref"]).end_of_options();
+    let mut new_locks = locks_of(repo, refname).to_vec();
+    new_locks.retain(|lock| lock.symlink_metadata().is_err());
     let output = git.args([refname, at.as_str()]).output()?;
+    if output.status.code().is_none() {
+        // Killed halfway: it will not remove its locks any more.
+        new_locks.iter().for_each(|lock| clear_if_free(lock, repo));
+    }
     if output.status.success() || value(repo, refname)?.is_none() {
         return Ok(());
     }
@@ -348,11 +355,15 @@ pub(super) fn diagnose(repo: &Repo, refname: &str, expected: Expected<'_>, error
     if let Some(other) = clashing(repo, &refname) {
         return RefError::Clash { refname, other };
     }
-    let locks = [format!("{refname}.lock"), "packed-refs.lock".to_owned()];
-    match locks.map(|lock| repo.common_dir.join(lock)).into_iter().find(|lock| lock.exists()) {
+    match locks_of(repo, &refname).into_iter().find(|lock| lock.exists()) {
         Some(lock) => RefError::Locked { refname, lock },
         None => error.into(),
     }
+}
+
+/// The locks that git makes to delete this ref.
+fn locks_of(repo: &Repo, refname: &str) -> [PathBuf; 2] {
+    [format!("{refname}.lock"), "packed-refs.lock".to_owned()].map(|lock| repo.common_dir.join(lock))
 }
 
 /// A ref that would be a directory of this name, or the reverse.
