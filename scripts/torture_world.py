@@ -144,6 +144,11 @@ class World:
         self.must("pause", "--reason", "a break")
         self.save("paused")
         self.restore("idle")
+        # A board in use: its next change is written over the file of the oldest image.
+        for number in range(66):
+            self.must("note", f"note {number}")
+        self.save("worn")
+        self.restore("idle")
         self.must("note", "an answer")
         self.words["NOTE"] = self.data("inbox")["human_notes"][0]["id"]
         self.save("noted")
@@ -452,8 +457,9 @@ def delivered(world):
 OPS = [
     Op("init", "bare", ["init", "A goal"], lambda w: w.liza("status").returncode == 0),
     Op("note", "idle", ["note", "something to say"], board_contains("something to say"), atomic=True),
-    # The same on a board of which few images are kept: it is written into the file of the oldest one.
-    Op("note-over", "idle", ["note", "something to say"], board_contains("something to say"), atomic=True,
+    # The same written into the file of the oldest image: of a small board, and of a large one, of which fewer are kept.
+    Op("note-over", "worn", ["note", "something to say"], board_contains("something to say"), atomic=True),
+    Op("note-over-large", "idle", ["note", "something to say"], board_contains("something to say"), atomic=True,
        env={"LIZA_TEST_FEW_IMAGES": "1"}),
     Op("anomaly", "claimed", ["anomaly", "spec_ambiguity", "--task", "t1", "--detail", "question=Is it so?"],
        board_contains("spec_ambiguity"), "coder-1", atomic=True),

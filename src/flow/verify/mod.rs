@@ -239,7 +239,7 @@ fn chain(records: &[Record], revision: u64) -> Result<String> {
 /// Replays the log from the oldest kept image to the board, and compares the images on the way with their records.
 fn replay(ctx: &Context, journal: &Journal, now: &Snapshot) -> Result<String> {
     let revision = now.board.revision;
-    let mut images: BTreeSet<u64> = ctx.store.image_revisions().into_iter().collect();
+    let mut images: BTreeSet<u64> = ctx.store.images_before(revision).into_iter().collect();
     // Between an older image and a refounded log there are no records.
     let began = journal.records.first().map_or(1, |first| first.revision);
     images.retain(|image| image + 1 >= began);

@@ -5,10 +5,10 @@
 //! where many were just deleted. So the file of the removed image is overwritten: it loses its name before the
 //! record is appended, and gets the name of the temporary file beside the board.
 //!
-//! Only a file that no process can still need is overwritten: liza's own, with no other name, whose old name is
-//! durably gone (after a power cut no image may be half of another board). A reader of an image checks
-//! afterwards that the image still exists; a slow reader of the board itself finds a wrong checksum and reads
-//! again.
+//! Only a file that no process can still need is overwritten: liza's own, with no other name. After a power cut its
+//! former name may be back and show another board, or half of one. So either the loss of the name is synced first, or
+//! the image is so old that no reader relies on it (`images_before`). A reader of an image checks afterwards that the
+//! image still exists; a slow reader of the board itself finds a wrong checksum and reads again.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::MetadataExt;
@@ -26,6 +26,9 @@ use super::read::LARGEST_STATE;
 /// How many former boards are kept while they are small.
 pub const IMAGES_KEPT: u64 = 64;
 const IMAGES_AT_LEAST: u64 = 4;
+/// The directory of images is synced at least once in so many commits. A power cut may undo what was done to it since,
+/// and leave that many images fewer.
+const SYNCED_EVERY: u64 = 16;
 
 /// How many bytes all images may take; the last few are kept regardless. In a debug build a test may lower it.
 fn most_bytes() -> u64 {
@@ -38,12 +41,16 @@ fn most_bytes() -> u64 {
 
 /// The file of a removed image, under the name of the temporary file beside the board; or none.
 #[derive(Debug, Default)]
-pub(super) struct Room(Option<PathBuf>);
+pub(super) struct Room {
+    file: Option<PathBuf>,
+    /// The loss of its former name must be on disk before it is overwritten.
+    is_synced_first: bool,
+}
 
 impl Room {
     /// Removes the file: nothing will be written into it.
     pub fn give_up(&self) {
-        if let Some(temp) = &self.0 {
+        if let Some(temp) = &self.file {
             let _ = fs::remove_file(temp);
         }
     }
@@ -58,10 +65,11 @@ impl Store {
             let image = self.layout().image(revision);
             let temp = beside(&self.layout().state());
             let reusable = || fs::symlink_metadata(&image).is_ok_and(|meta| is_free(&meta));
-            if room.0.is_none() && reusable() && fs::rename(&image, &temp).is_ok() {
+            if room.file.is_none() && reusable() && fs::rename(&image, &temp).is_ok() {
                 make_young(&temp);
                 crash::point("commit.4-room");
-                room = Room(Some(temp));
+                let is_synced_first = is_relied_on(revision, former) || former.is_multiple_of(SYNCED_EVERY);
+                room = Room { file: Some(temp), is_synced_first };
             } else {
                 let _ = fs::remove_file(image);
             }
@@ -93,16 +101,17 @@ impl Store {
 
     /// Writes a board into the freed file; returns false, leaving no file, if none can be used.
     pub(super) fn write_over(&self, room: &Room, new: &NewState) -> Result<bool, StoreError> {
-        let Some(temp) = &room.0 else { return Ok(false) };
-        // First make the loss of its former name durable: the sync of the log has usually done that.
-        let images = self.layout().images();
-        let Ok(directory) = fs::File::open(&images) else {
-            room.give_up();
-            return Ok(false);
-        };
-        if let Err(error) = directory.sync_all() {
-            room.give_up();
-            return Err(error).doing("sync", &images);
+        let Some(temp) = &room.file else { return Ok(false) };
+        if room.is_synced_first {
+            let images = self.layout().images();
+            let Ok(directory) = fs::File::open(&images) else {
+                room.give_up();
+                return Ok(false);
+            };
+            if let Err(error) = directory.sync_all() {
+                room.give_up();
+                return Err(error).doing("sync", &images);
+            }
         }
         let opened = open_no_follow(temp, OpenOptions::new().write(true))
             .and_then(|file| Ok((file.metadata()?, file)));
@@ -115,6 +124,13 @@ impl Store {
                 Ok(false)
             }
         }
+    }
+
+    /// The revisions of the images that a reader of the board of `revision` may rely on, oldest first.
+    pub fn images_before(&self, revision: u64) -> Vec<u64> {
+        let mut images = self.image_revisions();
+        images.retain(|image| is_relied_on(*image, revision));
+        images
     }
 
     /// Keeps the superseded board as an image: its file, if it is `fit` and still has this identity, or else
@@ -153,6 +169,11 @@ impl Store {
     }
 }
 
+/// Whether readers of the board of `revision` rely on this image. The next commit may be overwriting an older one.
+fn is_relied_on(image: u64, revision: u64) -> bool {
+    image + IMAGES_KEPT > revision
+}
+
 /// Gives a temporary file the present time: `doctor` takes an old one for what a killed command left.
 fn make_young(temp: &Path) {
     use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
@@ -186,6 +207,27 @@ mod tests {
             file.set_len(size(revision)).expect("a size");
         }
         store.image_revisions()
+    }
+
+    #[test]
+    fn only_images_out_of_reach_are_overwritten_unsynced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = Store::new(dir.path());
+        fs::create_dir(store.layout().images()).expect("a directory");
+        let mut synced = Vec::new();
+        for former in 1..=200 {
+            let image = fs::File::create(store.layout().image(former)).expect("a file");
+            image.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("private");
+            let room = store.make_room(former, 1);
+            assert_eq!(room.file.is_some(), former > IMAGES_KEPT, "{former}");
+            if room.is_synced_first {
+                synced.push(former);
+            }
+            let read = store.images_before(former);
+            assert!(room.file.is_none() || read.first() == Some(&(former - IMAGES_KEPT + 1)), "{former}");
+            room.give_up();
+        }
+        assert_eq!(synced, (65..=200).filter(|former| former % SYNCED_EVERY == 0).collect::<Vec<_>>());
     }
 
     #[test]
