@@ -200,8 +200,13 @@ impl From<WorktreeError> for Failure {
 
 impl From<MergeError> for Failure {
     fn from(error: MergeError) -> Self {
-        Self::new(ErrorCode::GitFailed, with_causes(&error))
-            .hint("finish or abort the merge in progress there, then try again")
+        let hint = match &error {
+            MergeError::InProgress { .. } => "finish or abort the merge in progress there, then try again",
+            _ => {
+                "run the command again; if that fails as well, `git status` in the worktree shows what is in the way"
+            }
+        };
+        Self::new(ErrorCode::GitFailed, with_causes(&error)).hint(hint)
     }
 }
 

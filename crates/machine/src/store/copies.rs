@@ -110,8 +110,14 @@ impl Witness {
     /// Makes a second link, or a copy where the file system has no links.
     pub fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         let temp = beside(to);
-        let _ = fs::remove_file(&temp);
-        if fs::hard_link(from, &temp).is_err() {
+        let linked = match fs::hard_link(from, &temp) {
+            // A process that died left it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_file(&temp).and_then(|()| fs::hard_link(from, &temp))
+            }
+            other => other,
+        };
+        if linked.is_err() {
             let (bytes, _) = read_whole(from, LARGEST_LOG)?;
             return replace(to, &bytes).map_err(io::Error::other);
         }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::error::{IoContext, StoreError};
-use super::lock::open_no_follow;
+use super::lock::{open_no_follow, open_with_metadata};
 
 const COMPARED_AT_ONCE: usize = 64 * 1024;
 
@@ -258,8 +258,7 @@ pub fn open_plain(path: &Path) -> std::io::Result<File> {
 
 /// Reads a regular file whole, following no link; larger than `limit` is an error.
 pub fn read_whole(path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, FileIdentity)> {
-    let file = open_no_follow(path, OpenOptions::new().read(true))?;
-    let meta = file.metadata()?;
+    let (file, meta) = open_with_metadata(path, OpenOptions::new().read(true))?;
     if meta.len() > limit {
         return Err(std::io::Error::new(
             std::io::ErrorKind::FileTooLarge,
@@ -273,8 +272,7 @@ pub fn read_whole(path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, FileIden
 /// The identity of a regular file that holds exactly these bytes; none if it holds others. Reads it piece by piece:
 /// memory for the whole file would cost more than comparing it.
 pub fn identity_if_holds(path: &Path, expected: &[u8]) -> std::io::Result<Option<FileIdentity>> {
-    let file = open_no_follow(path, OpenOptions::new().read(true))?;
-    let meta = file.metadata()?;
+    let (file, meta) = open_with_metadata(path, OpenOptions::new().read(true))?;
     if meta.len() != expected.len() as u64 {
         return Ok(None);
     }
@@ -304,6 +302,10 @@ pub(super) fn read_at_most(file: &File, expected: u64, most: u64) -> std::io::Re
         }
         let read = || rustix::io::read(file, rustix::buffer::spare_capacity(&mut bytes));
         if rustix::io::retry_on_intr(read)? == 0 {
+            break;
+        }
+        // As many bytes as expected although there was room for more: that is the end.
+        if bytes.len() as u64 == expected && bytes.len() < bytes.capacity() {
             break;
         }
     }

@@ -4,7 +4,7 @@
 //! excludes no process. The kernel releases the lock when its holder dies. A person may acquire it with `flock`
 //! from a shell. The file's text holds the highest revision ever published and, for messages, the holder.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -74,10 +74,16 @@ fn bytes_in(path: &Path) -> Option<Vec<u8>> {
 
 /// Opens without following a link and without waiting for the other end of a pipe.
 pub fn open_no_follow(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
+    open_with_metadata(path, options).map(|(file, _)| file)
+}
+
+/// The same, with the metadata that shows that it is a regular file.
+pub fn open_with_metadata(path: &Path, options: &mut OpenOptions) -> std::io::Result<(File, Metadata)> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC | rustix::fs::OFlags::NONBLOCK;
     let file = options.custom_flags(flags.bits() as i32).open(path)?;
-    if file.metadata()?.is_file() {
-        Ok(file)
+    let meta = file.metadata()?;
+    if meta.is_file() {
+        Ok((file, meta))
     } else {
         Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a regular file"))
     }

@@ -20,7 +20,7 @@ impl Store {
         let (dir, name) = (self.layout().spec_texts(), file_name(&hash));
         let path = dir.join(&name);
         if read_whole(&path, LARGEST_SPEC).is_ok_and(|(known, _)| known == text) {
-            if self.copy_of(SPEC_TEXTS, &name).is_none() {
+            if !self.has_copy(SPEC_TEXTS, &name) {
                 self.keep_copy(SPEC_TEXTS, &name, text);
             }
             return Ok(hash);

@@ -228,6 +228,11 @@ impl Store {
         read_whole(&path, LARGEST_STATE).ok().map(|(bytes, _)| bytes)
     }
 
+    pub fn has_copy(&self, kind: &str, name: &str) -> bool {
+        let path = self.witness.as_ref().map(|witness| witness.dir.join(kind).join(name));
+        path.is_some_and(|path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file()))
+    }
+
     /// Sets the copies aside, with the board if it exists. Returns their new path.
     pub fn forget_witness(&self, now: &Stamp) -> Result<Option<PathBuf>, StoreError> {
         let Some(dir) = self.witness.as_ref().map(|witness| &witness.dir).filter(|dir| dir.is_dir()) else {
