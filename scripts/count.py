@@ -5,6 +5,7 @@ Started by `scripts/bench --count [--write | --check]`:
   (nothing)  print the figures beside the committed ones
   --write    put them into specs/counts.json (the larger of two runs)
   --check    (the smaller of two runs) end with 1 if a figure is more than 5 % above the committed one
+  --functions FILE  write the names of all functions that these and some more commands call, for scripts/link_hot_first
 
 Of liza itself: instructions (callgrind), system calls, syncs, bytes read and written, reads of the board. Of everything
 that it starts as well: program starts. The program is the `release` build.
@@ -132,8 +133,18 @@ def instructions(world, scratch, words, who):
         return int(re.search(r"^(?:summary|totals): (\d+)", file.read(), re.M).group(1))
 
 
-def measure(world, scratch):
-    """Every command twice, on tasks that are alike: once for each way to count."""
+def functions(world, scratch, words, who):
+    """The linker's names of the functions that a command calls."""
+    out = os.path.join(scratch, "callgrind")
+    valgrind = ["valgrind", "-q", "--tool=callgrind", "--demangle=no", f"--callgrind-out-file={out}"]
+    world.run([*valgrind, world.liza, *words], who)
+    with open(out, encoding="utf-8", errors="replace") as file:
+        # A recursive call has a number behind the name.
+        return {re.sub(r"'\d+$", "", name) for name in re.findall(r"^c?fn=\(\d+\) (\S+)", file.read(), re.M)}
+
+
+def measure(world, scratch, ways):
+    """Every command once for each task and way to count; the tasks are alike."""
     figures = {}
 
     def implemented(task):
@@ -147,11 +158,11 @@ def measure(world, scratch):
         world.run(["git", "commit", "-q", "-m", "result"], None, worktree)
 
     # An agent holds one task at a time, so each task goes all the way before the next begins.
-    for task, way in (("task-1", counted), ("task-2", instructions)):
+    for task, way in ways:
 
         def count(name, words, who):
             found = way(world, scratch, words, who)
-            figures.setdefault(name, {}).update(found if way is counted else {"instructions": found})
+            figures.setdefault(name, {}).update(found if way is counted else {way.__name__: found})
 
         count("status", ["status"], None)
         count("note", ["note", "hello"], None)
@@ -165,6 +176,22 @@ def measure(world, scratch):
         count("approve", ["review", "approve", task, "--commit", commit], world.reviewer)
         count("merge", ["merge", task], world.reviewer)
     return figures
+
+
+def called(world, scratch):
+    """The names of all functions that frequent commands call."""
+    figures = measure(world, scratch, [("task-1", functions)])
+    found = set().union(*(figure["functions"] for figure in figures.values()))
+    add = ["task", "add", "--title", "More", "--spec", "specs/vision.md", "--done", "it works", "--in", "src/d0/"]
+    for who, words in (
+        (None, ["--version"]),
+        (None, add),
+        (None, ["task", "list"]),
+        (world.coder, ["next", "--role", "coder"]),
+        (world.coder, ["task", "renew", "task-0"]),
+    ):
+        found |= functions(world, scratch, words, who)
+    return {"functions": sorted(found)}
 
 
 def without_ancestors(work):
@@ -198,12 +225,17 @@ def main():
     if missing:
         sys.exit(f"scripts/count.py: {' and '.join(missing)} must be installed")
 
-    def work():
+    def work(use=lambda world, home: measure(world, home, [("task-1", counted), ("task-2", instructions)])):
         # Paths of one length, whatever TMPDIR is: they are copied and compared.
         with tempfile.TemporaryDirectory(prefix="liza-count-", dir="/tmp") as home:
             program = shutil.copy(liza, os.path.join(home, "liza"))
-            return measure(World(program, home), home)
+            return use(World(program, home), home)
 
+    if "--functions" in sys.argv:
+        names = without_ancestors(lambda: work(called))["functions"]
+        with open(sys.argv[sys.argv.index("--functions") + 1], "w", encoding="utf-8") as file:
+            file.writelines(f"{name}\n" for name in names)
+        return
     # Some figures depend on the tick of a clock, such as whether a file that was just written is read again.
     first, second = without_ancestors(work), without_ancestors(work)
     choose = max if "--write" in sys.argv else min
