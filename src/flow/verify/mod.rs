@@ -14,6 +14,7 @@ use crate::host::anchored_path;
 use crate::store::Snapshot;
 use crate::store::rebuild;
 use crate::wire::log::read_chain;
+use crate::wire::proof::Prover;
 use crate::wire::state::hash;
 
 pub use story::Story;
@@ -252,8 +253,9 @@ fn replay(ctx: &Context, journal: &Journal, now: &Snapshot) -> Result<String> {
             Err(why) => bail!(why),
         };
     };
+    let mut prover = Prover::default();
     for (record, mark) in journal.marked().filter(|(record, _)| images.contains(&record.revision)) {
-        ctx.store.check_image(record, &mark()).map_err(anyhow::Error::msg)?;
+        ctx.store.check_image(record, &mark(), &mut prover).map_err(anyhow::Error::msg)?;
     }
     let behind = journal.records.partition_point(|record| record.revision <= oldest);
     let at = rebuild::replay(image, &journal.records[behind..], None).map_err(anyhow::Error::msg)?;

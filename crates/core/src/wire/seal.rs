@@ -83,12 +83,6 @@ impl Parts {
         self.groups.iter().map(group).collect()
     }
 
-    pub fn sums(&self, text: &str) -> Vec<Group> {
-        let mut groups = self.unsummed();
-        groups.iter_mut().for_each(|group| group.sum_up(text));
-        groups
-    }
-
     /// The checksum for the last line of the text; `groups` have their sums.
     pub fn checksum(&self, text: &str, groups: &[Group]) -> String {
         let above = blake3::hash(&text.as_bytes()[..self.first]);

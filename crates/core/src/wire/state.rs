@@ -306,7 +306,9 @@ pub(super) fn sealed(text: &str) -> String {
     format!("{}end: \"{}\"\n", &text[..end], {
         let above = &text[..end];
         let parts = Parts::of(above);
-        parts.checksum(above, &parts.sums(above))
+        let mut groups = parts.unsummed();
+        groups.iter_mut().for_each(|group| group.sum_up(above));
+        parts.checksum(above, &groups)
     })
 }
 

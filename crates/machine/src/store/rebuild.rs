@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::board::state::JournalMark;
 use crate::board::{Board, Call, Stamp, apply, bodies_needed};
 use crate::wire::log::Record;
-use crate::wire::proof::prove;
+use crate::wire::proof::Prover;
 use crate::wire::state::{Decoded, StateError, hash};
 
 use super::error::{IoContext, StoreError};
@@ -74,14 +74,20 @@ impl Store {
 
     /// Whether the image of a revision is the board that its record made: compares every byte by hashes,
     /// without parsing tasks.
-    pub fn check_image(&self, record: &Record, journal: &JournalMark) -> Result<(), String> {
+    pub fn check_image(
+        &self,
+        record: &Record,
+        journal: &JournalMark,
+        prover: &mut Prover,
+    ) -> Result<(), String> {
         let bytes = match self.image_bytes(record.revision) {
             Ok(bytes) => bytes,
             // A command has removed the image since the images were listed.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(format!("{}: {error}", self.layout().image(record.revision).display())),
         };
-        prove(&bytes, record.revision, journal, &record.board)
+        prover
+            .prove(bytes, record.revision, journal, &record.board)
             .map_err(|why| format!("the image of revision {} does not match the log: {why}", record.revision))
     }
 
