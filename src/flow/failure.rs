@@ -201,7 +201,9 @@ impl From<WorktreeError> for Failure {
 impl From<MergeError> for Failure {
     fn from(error: MergeError) -> Self {
         let hint = match &error {
-            MergeError::InProgress { .. } => "finish or abort the merge in progress there, then try again",
+            MergeError::InProgress { .. } | MergeError::Unfinished(_) => {
+                "finish or abort the merge in progress there, then try again"
+            }
             _ => {
                 "run the command again; if that fails as well, `git status` in the worktree shows what is in the way"
             }

@@ -70,8 +70,8 @@ pub fn git_at_work(repo: &Repo) -> bool {
     processes.flatten().any(|process| is_git_here(&process.path(), repo))
 }
 
-/// Removes the locks that a killed git left on one worktree; otherwise no agent could commit there again. For callers
-/// that have ended the processes of that worktree: a lock that is open, or that a running git may own, is left alone.
+/// Removes the locks that a killed git left on one worktree; otherwise no agent could commit there again. A lock that
+/// is open, or that a running git may own, is left alone.
 pub fn clear_dead(worktree: &Path, admin_dir: &Path) {
     let standing: Vec<LockFile> =
         locks_in(admin_dir, false).iter().filter_map(|path| LockFile::at(path)).collect();
@@ -143,11 +143,12 @@ fn cwd_of(process: &Path) -> Cwd {
     Cwd::Hidden
 }
 
-/// The locks on liza's things: its worktrees, the named branches, the refs below the named prefixes, and the two
+/// The locks on liza's things: its worktrees, the named branches, the refs below the named prefixes, and the
 /// files that every change of refs or settings locks.
 pub fn ours(repo: &Repo, worktrees: &[Checkout], branches: &[&str], prefixes: &[&str]) -> Vec<LockFile> {
     let common = &repo.common_dir;
-    let mut paths = vec![common.join("packed-refs.lock"), common.join("config.lock")];
+    let mut paths =
+        ["packed-refs.lock", "packed-refs.new", "config.lock"].map(|name| common.join(name)).to_vec();
     paths.extend(worktrees.iter().flat_map(|worktree| locks_in(&worktree.admin_dir, false)));
     paths.extend(branches.iter().map(|branch| common.join(format!("refs/heads/{branch}.lock"))));
     paths.extend(prefixes.iter().flat_map(|prefix| locks_in(&common.join(prefix), true)));

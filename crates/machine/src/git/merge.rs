@@ -16,6 +16,9 @@ pub use stages::{ConflictFile, ConflictKind, Hunk, Segment};
 pub enum MergeError {
     #[error("a merge is in progress in `{}` already", worktree.display())]
     InProgress { worktree: PathBuf },
+    /// Git left a merge without conflicts: a hook refused it, or git was killed.
+    #[error(transparent)]
+    Unfinished(GitError),
     #[error("the merged tree has no file `{path}` to resolve")]
     NothingToResolve { path: String },
     #[error(transparent)]
@@ -127,7 +130,10 @@ pub fn merge_in_worktree(
     let listed = Git::reading(worktree, "ls-files").args(["--unmerged", "-z"]).run()?;
     let stages = stages::read_stages("ls-files", records(&listed))?;
     let files = stages::conflict_files(&Query::open(repo)?, &before, commit, &stages, &[])?;
-    if files.is_empty() { Err(failed("merge", &output).into()) } else { Ok(Synced::Conflict(files)) }
+    match files.is_empty() {
+        true => Err(MergeError::Unfinished(failed("merge", &output))),
+        false => Ok(Synced::Conflict(files)),
+    }
 }
 
 #[cfg(test)]

@@ -361,9 +361,11 @@ pub(super) fn diagnose(repo: &Repo, refname: &str, expected: Expected<'_>, error
     }
 }
 
-/// The locks that git makes to delete this ref.
-fn locks_of(repo: &Repo, refname: &str) -> [PathBuf; 2] {
-    [format!("{refname}.lock"), "packed-refs.lock".to_owned()].map(|lock| repo.common_dir.join(lock))
+/// The files that git makes to delete this ref and that keep others from changing it. While `packed-refs.lock` exists, only its
+/// owner may write `packed-refs.new`.
+fn locks_of(repo: &Repo, refname: &str) -> [PathBuf; 3] {
+    let lock = format!("{refname}.lock");
+    [lock.as_str(), "packed-refs.new", "packed-refs.lock"].map(|name| repo.common_dir.join(name))
 }
 
 /// A ref that would be a directory of this name, or the reverse.
