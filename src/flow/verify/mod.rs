@@ -243,7 +243,7 @@ fn replay(ctx: &Context, journal: &Journal, now: &Snapshot) -> Result<String> {
     let mut images: BTreeSet<u64> = ctx.store.images_before(revision).into_iter().collect();
     // Between an older image and a refounded log there are no records.
     let began = journal.records.first().map_or(1, |first| first.revision);
-    images.retain(|image| image + 1 >= began);
+    images.retain(|image| image.saturating_add(1) >= began);
     let (oldest, image) = loop {
         let Some(oldest) = images.first().copied() else { bail!("no image is kept") };
         match ctx.store.read_image(oldest) {

@@ -327,7 +327,8 @@ impl Store {
         // 5. If the lock file was removed, other processes got in: their records must not be overwritten.
         self.check_unchanged(locked, &self.layout().state())?;
         // Before the log is synced: on most file systems that sync makes the rename durable too.
-        let room = self.make_room(revision - 1, locked.decoded.text().len() as u64);
+        let is_durable = locked.lock.mark() >= revision - 1;
+        let room = self.make_room(revision - 1, locked.decoded.text().len() as u64, is_durable);
         if let Err(error) = locked.log.append(&line) {
             room.give_up();
             return Err(error);

@@ -7,8 +7,9 @@
 //!
 //! Only a file that no process can still need is overwritten: liza's own, with no other name. After a power cut its
 //! former name may be back and show another board, or half of one. So either the loss of the name is synced first, or
-//! the image is so old that no reader relies on it (`images_before`). A reader of an image checks afterwards that the
-//! image still exists; a slow reader of the board itself finds a wrong checksum and reads again.
+//! the image is so old that `verify` ignores it (`images_before`); rebuilding skips every image whose checksum or
+//! revision is wrong. A reader of an image checks afterwards that the image still exists; a slow reader of the board
+//! itself finds a wrong checksum and reads again.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::MetadataExt;
@@ -26,8 +27,8 @@ use super::read::LARGEST_STATE;
 /// How many former boards are kept while they are small.
 pub const IMAGES_KEPT: u64 = 64;
 const IMAGES_AT_LEAST: u64 = 4;
-/// The directory of images is synced at least once in so many commits. A power cut may undo what was done to it since,
-/// and leave that many images fewer.
+/// Of the commits that overwrite the file of an image, at least one in so many syncs the directory of images. A power cut may
+/// undo what was done to it since, and leave that many images fewer.
 const SYNCED_EVERY: u64 = 16;
 
 /// How many bytes all images may take; the last few are kept regardless. In a debug build a test may lower it.
@@ -58,9 +59,12 @@ impl Room {
 
 impl Store {
     /// Removes images that are too old, or too much once `former`, of `size` bytes, becomes an image. Returns a
-    /// file that may be overwritten.
-    pub(super) fn make_room(&self, former: u64, size: u64) -> Room {
+    /// file that may be overwritten. `is_durable`: the board of `former` is on disk.
+    pub(super) fn make_room(&self, former: u64, size: u64, is_durable: bool) -> Room {
         let mut room = Room::default();
+        if former.is_multiple_of(SYNCED_EVERY) {
+            self.remove_returned(former);
+        }
         for revision in self.surplus(former, size, most_bytes()) {
             let image = self.layout().image(revision);
             let temp = beside(&self.layout().state());
@@ -68,13 +72,22 @@ impl Store {
             if room.file.is_none() && reusable() && fs::rename(&image, &temp).is_ok() {
                 make_young(&temp);
                 crash::point("commit.4-room");
-                let is_synced_first = is_relied_on(revision, former) || former.is_multiple_of(SYNCED_EVERY);
+                // After a power cut, readers of an older board would rely on this image.
+                let is_synced_first =
+                    !is_durable || is_relied_on(revision, former) || former.is_multiple_of(SYNCED_EVERY);
                 room = Room { file: Some(temp), is_synced_first };
             } else {
                 let _ = fs::remove_file(image);
             }
         }
         room
+    }
+
+    /// Removes names of overwritten images that a power cut brought back.
+    fn remove_returned(&self, former: u64) {
+        let returned =
+            self.image_revisions().into_iter().filter(|image| image.saturating_add(IMAGES_KEPT) < former);
+        returned.for_each(|image| drop(fs::remove_file(self.layout().image(image))));
     }
 
     fn surplus(&self, former: u64, size: u64, most: u64) -> Vec<u64> {
@@ -171,7 +184,7 @@ impl Store {
 
 /// Whether readers of the board of `revision` rely on this image. The next commit may be overwriting an older one.
 fn is_relied_on(image: u64, revision: u64) -> bool {
-    image + IMAGES_KEPT > revision
+    image.saturating_add(IMAGES_KEPT) > revision
 }
 
 /// Gives a temporary file the present time: `doctor` takes an old one for what a killed command left.
@@ -218,7 +231,7 @@ mod tests {
         for former in 1..=200 {
             let image = fs::File::create(store.layout().image(former)).expect("a file");
             image.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("private");
-            let room = store.make_room(former, 1);
+            let room = store.make_room(former, 1, true);
             assert_eq!(room.file.is_some(), former > IMAGES_KEPT, "{former}");
             if room.is_synced_first {
                 synced.push(former);
@@ -228,6 +241,15 @@ mod tests {
             room.give_up();
         }
         assert_eq!(synced, (65..=200).filter(|former| former % SYNCED_EVERY == 0).collect::<Vec<_>>());
+        // The former board may not be on disk: then a reader may need the image.
+        assert!(store.make_room(201, 1, false).is_synced_first);
+        // Names that a power cut brought back do not stay, and no number is too high.
+        for returned in [3, 127, u64::MAX] {
+            fs::write(store.layout().image(returned), "").expect("written");
+        }
+        store.make_room(208, 1, true).give_up();
+        assert_eq!(store.image_revisions().first(), Some(&(208 - IMAGES_KEPT + 1)));
+        assert_eq!(store.images_before(208).last(), Some(&u64::MAX));
     }
 
     #[test]

@@ -227,8 +227,8 @@ fn listed(revisions: impl Iterator<Item = u64>) -> String {
     match &all[..] {
         [] => "there are none".to_owned(),
         [one] => one.to_string(),
-        // Images are kept without gaps.
-        [first, .., last] => format!("{first} to {last}"),
+        [first, .., last] if last - first + 1 == all.len() as u64 => format!("{first} to {last}"),
+        [first, .., last] => format!("{} of {first} to {last}", all.len()),
     }
 }
 
