@@ -10,13 +10,24 @@ pub const LARGEST_CONFIG: usize = 1024 * 1024;
 impl Context {
     /// The settings of this project; defaults where it sets none.
     pub fn project_config(&self) -> Result<ProjectConfig> {
+        self.config_text()?.map_or_else(|| Ok(ProjectConfig::default()), |bytes| read_config(&bytes))
+    }
+
+    /// The setting `tests` alone, to advise about tasks: a text that does not contain the word is not parsed.
+    pub fn test_patterns(&self) -> Result<Vec<PathPattern>> {
+        match self.config_text()?.filter(|bytes| memchr::memmem::find(bytes, b"tests").is_some()) {
+            Some(bytes) => Ok(read_config(&bytes)?.tests),
+            None => Ok(crate::policy::project::usual_tests()),
+        }
+    }
+
+    fn config_text(&self) -> Result<Option<Vec<u8>>> {
         let path = self.root().join("liza.yaml");
-        let bytes = match read_whole(&path, LARGEST_CONFIG as u64) {
-            Ok((bytes, _)) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(ProjectConfig::default()),
-            Err(error) => return Err(Failure::io("read", &path, &error)),
-        };
-        read_config(&bytes)
+        match read_whole(&path, LARGEST_CONFIG as u64) {
+            Ok((bytes, _)) => Ok(Some(bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Failure::io("read", &path, &error)),
+        }
     }
 
     /// Whether the target of a spec reference exists: the goal, or a file inside the repository.

@@ -18,8 +18,8 @@ const MOST_NAMES: usize = 1000;
 
 /// The problems found for each of these tasks. What cannot be checked counts as existing.
 pub fn of_tasks(ctx: &Context, board: &Board, tasks: &[NewTask]) -> BTreeMap<TaskId, Ground> {
-    let Ok(config) = ctx.project_config() else { return BTreeMap::new() };
-    let looked = Looked { ctx, board, integration: OnceCell::new(), tests: &config.tests };
+    let Ok(tests) = ctx.test_patterns() else { return BTreeMap::new() };
+    let looked = Looked { ctx, board, integration: OnceCell::new(), tests: &tests };
     tasks.iter().map(|task| (task.id.clone(), looked.at(task))).collect()
 }
 

@@ -16,7 +16,7 @@ settings! {
     pub struct ProjectConfig {
         pub version: u32 = 1,
         /// Files that count as tests.
-        pub tests: Vec<PathPattern> = patterns(TESTS),
+        pub tests: Vec<PathPattern> = usual_tests(),
         /// Files that are code: a task of kind docs, config or spec must not change them.
         pub code: Vec<PathPattern> = patterns(CODE),
         /// Exceptions from `code`: settings and documentation that are written in a programming language.
@@ -91,6 +91,11 @@ impl DiskConfig {
     pub fn threshold(&self, total: u64) -> u64 {
         self.min_free_bytes.unwrap_or_else(|| (200 * 1024 * 1024).min(total / 10))
     }
+}
+
+/// The files that count as tests where `liza.yaml` does not say it.
+pub fn usual_tests() -> Vec<PathPattern> {
+    patterns(TESTS)
 }
 
 fn patterns(texts: &'static str) -> Vec<PathPattern> {
