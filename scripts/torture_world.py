@@ -97,7 +97,7 @@ class World:
         # What earlier killed commands left in the temporary directory gets old enough to be a finding in the middle of a later check.
         for directory in (self.root, self.temporary):
             shutil.rmtree(directory, ignore_errors=True)
-        os.mkdir(self.temporary)
+        os.makedirs(self.temporary, exist_ok=True)
         subprocess.run(["cp", "-a", self.saved[stage], self.root], check=True)
 
     def commit_in(self, directory, files):
