@@ -254,7 +254,7 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(SyncRecorded, u64)> {
     let (path, branch) = worktree_of(ctx, &snapshot.board, task)?;
     // A git that died here, in an earlier `task sync` for example, cannot remove its locks.
     git::locks::clear_dead(&path, &super::leftovers::git_dir(ctx, &path));
-    git::locks::clear_if_free(&ctx.repo.common_dir.join(format!("refs/heads/{branch}.lock")), &ctx.repo);
+    git::refs::clear_free_lock(&ctx.repo, &branch);
     let not_work = super::prepared::not_work(&snapshot.board, task);
     let untouched = attempt_of(&snapshot.board, task)
         .and_then(|attempt| attempt.handout.clone())

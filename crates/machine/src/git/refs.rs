@@ -111,6 +111,15 @@ pub fn clear_dead_lock(repo: &Repo, refname: &str, new: &CommitId) -> bool {
     ours && !git_at_work(repo) && std::fs::remove_file(&lock).is_ok()
 }
 
+/// Removes the lock of a branch that a killed git left, if no process has it open and no git works here. A link on the way is not
+/// followed.
+pub fn clear_free_lock(repo: &Repo, branch: &str) {
+    let Ok(refname) = of_branch(branch) else { return };
+    if check_directories(&repo.common_dir, &refname).is_ok() {
+        clear_if_free(&repo.common_dir.join(format!("{refname}.lock")), repo);
+    }
+}
+
 /// Keeps a commit from being collected, under a ref of liza's own.
 pub fn pin(repo: &Repo, refname: &str, commit: &CommitId) -> Result<(), RefError> {
     update(repo, refname, commit, Expected::Any)
@@ -533,6 +542,24 @@ mod tests {
             list(&repo, "refs/heads/task").unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(listed, names);
         assert_eq!(Query::open(&repo).unwrap().refs_below("refs/heads/task/").unwrap(), names);
+    }
+
+    #[test]
+    fn free_lock_behind_a_link_stays() {
+        let fixture = Fixture::new();
+        let (repo, elsewhere) = (fixture.repo(), fixture.outside("elsewhere"));
+        std::fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, repo.common_dir.join("refs/heads/linked")).unwrap();
+        std::fs::create_dir(repo.common_dir.join("refs/heads/task")).unwrap();
+        let (far, near) = (elsewhere.join("t1.lock"), repo.common_dir.join("refs/heads/task/t1.lock"));
+        for lock in [&far, &near] {
+            std::fs::write(lock, "").unwrap();
+        }
+        for branch in ["linked/t1", "task/t1", "../t1"] {
+            clear_free_lock(&repo, branch);
+        }
+        assert!(far.exists());
+        assert_eq!(near.exists(), cfg!(not(target_os = "linux")));
     }
 
     #[test]
