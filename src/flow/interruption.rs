@@ -38,8 +38,9 @@ fn install() {
         let one = listening();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let number = usize::try_from(signal).unwrap_or_default();
-            let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&one.unheard));
+            // In this order: if another thread takes the signal while `as_usual` begins, one of the two sees the other.
             let _ = signal_hook::flag::register_usize(signal, Arc::clone(&one.last_signal), number);
+            let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&one.unheard));
         }
     });
 }

@@ -234,9 +234,10 @@ impl<'a> GateWorktree<'a> {
 impl Drop for GateWorktree<'_> {
     /// Files of a gate would take disk space until the next gate runs.
     fn drop(&mut self) {
+        // Does not wait for the lock: after a signal nothing would end that wait, and the next gates clean it too.
         if self.used
             && self.with(|private| private.clean(self.keep)).is_err()
-            && let Ok(_one_at_a_time) = self.ctx.machine.lock_worktrees()
+            && let Ok(_one_at_a_time) = self.ctx.machine.lock_worktrees_within(Duration::ZERO)
         {
             // Git cannot delete it, or the worktree is gone; the next gates make it again.
             let _ = self.with(|private| private.remove());

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::json;
@@ -230,29 +231,52 @@ fn stopped_gate_holder_still_ends_its_gate() {
 
 #[test]
 fn signal_after_a_gate_ends_liza() {
+    // The worktree has to be made again, while another process holds the lock for that.
+    signal_ends_gates("", |child, _| waits_for_worktree_lock(child));
+}
+
+#[test]
+fn signal_during_a_gate_ends_liza() {
+    // Cleaning needs the lock that another process holds, but does not wait for it.
+    signal_ends_gates("sleep 600", |_, seen| seen.exists());
+}
+
+/// Runs a gate that removes its worktree, and sends liza a signal at this moment, while another process holds the lock
+/// for making worktrees.
+fn signal_ends_gates(then: &str, reached: impl Fn(u32, &Path) -> bool) {
     let world = with_gates(json!([]));
-    let seen = world.home().join("seen");
-    configure(
-        &world,
-        json!([{ "name": "gone", "command": format!("rm -rf \"$PWD\"; echo x >> '{}'", seen.display()) }]),
+    let (first, seen) = (world.home().join("first"), world.home().join("seen"));
+    let command = format!(
+        "rm -rf \"$PWD\"; test -e '{0}' || {{ echo x > '{0}'; exit 0; }}; echo x > '{1}'; {then}",
+        first.display(),
+        seen.display()
     );
+    configure(&world, json!([{ "name": "gone", "command": command }]));
     said(&world, "gone");
     let lock =
         std::fs::OpenOptions::new().read(true).write(true).open(world.path(".liza/worktree.lock")).unwrap();
     lock.lock().unwrap();
-    std::fs::remove_file(&seen).unwrap();
     let args = ["--json", "gate", "run", "--tree", "main", "--fresh"];
     let mut command = world.liza_command(&HUMAN, &world.root, &args);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).start().unwrap();
-    until("the gate ran", || seen.exists());
-    // The worktree has to be recreated, while another process holds the lock for that.
+    until("the moment of the signal", || reached(child.id(), &seen));
     let done =
         std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).finish_status().unwrap();
     assert!(done.success());
     let stat = format!("/proc/{}/stat", child.id());
-    until("it ends", || text_of(std::path::Path::new(&stat)).contains(") Z "));
+    until("it ends", || text_of(Path::new(&stat)).contains(") Z "));
     let status = child.wait().unwrap();
     assert!(status.signal() == Some(15) || status.code() == Some(143), "{status:?}");
+    drop(lock);
+    configure(&world, json!([{ "name": "fine", "command": "test -e README.md" }]));
+    assert_eq!(said(&world, "fine")["status"], "pass");
+    world.sound();
+}
+
+fn waits_for_worktree_lock(pid: u32) -> bool {
+    let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    let targets = open.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    targets.filter(|target| target.ends_with(".liza/worktree.lock")).count() > 1
 }
 
 #[test]
