@@ -21,9 +21,14 @@ const LONGEST_THREAD: usize = 200;
 /// board. That would be a commit for every call, and the heartbeats and renewals that a runner sends in the agent's
 /// name do not prove that the agent has seen anything.
 pub fn waiting(ctx: &Context) -> Option<String> {
-    let board = ctx.store.read(&Needs::Nothing).ok()?.board;
-    let Ok(Actor::Agent { id, .. }) = board.identify(&ctx.credentials) else { return None };
-    unseen_text(&board, &id)
+    let of = |board: &Board| match board.identify(&ctx.credentials) {
+        Ok(Actor::Agent { id, .. }) => unseen_text(board, &id),
+        _ => None,
+    };
+    match ctx.store.peek(of) {
+        Some(unseen) => unseen,
+        None => of(&ctx.store.read(&Needs::Nothing).ok()?.board),
+    }
 }
 
 fn unseen_text(board: &Board, id: &AgentId) -> Option<String> {

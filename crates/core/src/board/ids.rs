@@ -60,6 +60,26 @@ fn check_record(text: &str) -> Result<(), IdError> {
     }
 }
 
+/// Reads a name without a copy of its text.
+struct NameVisitor<T> {
+    kind: &'static str,
+    new: fn(&str) -> Result<T, IdError>,
+}
+
+impl<T> serde::de::Visitor<'_> for NameVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        (self.new)(text).map_err(|why| {
+            E::custom(format_args!("`{}` cannot be a {}: {why}", text.escape_debug(), self.kind))
+        })
+    }
+}
+
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident, $check:expr, $pattern:literal) => {
         $(#[$doc])*
@@ -94,14 +114,7 @@ macro_rules! name_type {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-                Self::new(&text).map_err(|why| {
-                    serde::de::Error::custom(format_args!(
-                        "`{}` cannot be a {}: {why}",
-                        text.escape_debug(),
-                        stringify!($name)
-                    ))
-                })
+                deserializer.deserialize_str(NameVisitor { kind: stringify!($name), new: Self::new })
             }
         }
     };

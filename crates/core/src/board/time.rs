@@ -26,31 +26,24 @@ impl Wall {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes();
-        if bytes.len() != 20 || !text.is_ascii() {
-            return None;
-        }
+        let bytes: &[u8; 20] = text.as_bytes().try_into().ok()?;
         for (at, expected) in [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'Z')] {
             if bytes[at] != expected {
                 return None;
             }
         }
-        let number = |from: usize, to: usize| -> Option<i64> {
-            let digits = &bytes[from..to];
-            digits
-                .iter()
-                .all(u8::is_ascii_digit)
-                .then(|| digits.iter().fold(0i64, |sum, digit| sum * 10 + i64::from(digit - b'0')))
+        let two = |at: usize| -> Option<i64> {
+            let (tens, ones) = (bytes[at].wrapping_sub(b'0'), bytes[at + 1].wrapping_sub(b'0'));
+            (tens <= 9 && ones <= 9).then(|| i64::from(tens * 10 + ones))
         };
-        let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-        let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-        if !(1..=12).contains(&month) || hour > 23 || minute > 59 || second > 59 {
+        let (year, month, day) = (two(0)? * 100 + two(2)?, two(5)?, two(8)?);
+        let (hour, minute, second) = (two(11)?, two(14)?, two(17)?);
+        // A day that the month does not have would be written as another date, and a year before 1970 as 1970.
+        let is_date = year >= 1970 && (1..=days_of_month(year, month)).contains(&day);
+        if !is_date || hour > 23 || minute > 59 || second > 59 {
             return None;
         }
-        let days = days_from_civil(year, month, day);
-        // A day that the month does not have would be written as another date, and a year before 1970 as 1970.
-        let is_date = days >= 0 && civil_from_days(days) == (year, month, day);
-        is_date.then(|| Self(days * 86_400 + hour * 3600 + minute * 60 + second))
+        Some(Self(days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second))
     }
 
     /// Writes the text into this buffer.
@@ -74,6 +67,17 @@ impl Wall {
             text[at + 1] = b'0' + (value % 10) as u8;
         }
         std::str::from_utf8(text).unwrap_or_default()
+    }
+}
+
+/// 0 if there is no such month.
+fn days_of_month(year: i64, month: i64) -> i64 {
+    match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        _ => 0,
     }
 }
 
@@ -215,6 +219,10 @@ mod tests {
         for text in [
             "",
             "2026-02-30T00:00:00Z",
+            "2100-02-29T00:00:00Z",
+            "2026-01-00T00:00:00Z",
+            "2026-00-01T00:00:00Z",
+            "1969-12-31T23:59:59Z",
             "2026-13-01T00:00:00Z",
             "2026-01-01 00:00:00Z",
             "2026-01-01T24:00:00Z",
@@ -224,6 +232,15 @@ mod tests {
             "２026-01-01T00:00Z",
         ] {
             assert_eq!(Wall::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn months_have_the_days_of_the_calendar() {
+        for (year, month) in (1970..2410).flat_map(|year| (1..=12).map(move |month| (year, month))) {
+            let next = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+            let days = days_from_civil(next.0, next.1, 1) - days_from_civil(year, month, 1);
+            assert_eq!(days_of_month(year, month), days, "{year}-{month}");
         }
     }
 

@@ -93,12 +93,31 @@ const PLAIN_BYTE: [bool; 256] = {
 
 /// How many bytes at the start of `bytes` could belong to an unquoted string.
 pub(super) fn plain_run(bytes: &[u8]) -> usize {
-    bytes.iter().position(|byte| !PLAIN_BYTE[usize::from(*byte)]).unwrap_or(bytes.len())
+    let is_plain = |byte: &u8| PLAIN_BYTE[usize::from(*byte)];
+    let mut at = 0;
+    // Eight bytes without a branch between them.
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        if !word.iter().fold(true, |all, byte| all & is_plain(byte)) {
+            break;
+        }
+        at += 8;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(|byte| !is_plain(byte)).unwrap_or(rest.len())
 }
 
-/// Words that YAML 1.1, YAML 1.2 or a widespread reader takes for something other than text.
-const WORDS: [&str; 12] =
-    ["y", "n", "no", "on", "off", "yes", "inf", "nan", "null", "true", "false", "infinity"];
+/// Words of this length that YAML 1.1, YAML 1.2 or a widespread reader takes for something other than text.
+fn words(length: usize) -> &'static [&'static str] {
+    match length {
+        1 => &["y", "n"],
+        2 => &["no", "on"],
+        3 => &["off", "yes", "inf", "nan"],
+        4 => &["null", "true"],
+        5 => &["false"],
+        8 => &["infinity"],
+        _ => &[],
+    }
+}
 
 /// Whether `text` reads as this very string, unquoted, under YAML 1.1 and 1.2 and in every context.
 ///
@@ -112,9 +131,7 @@ pub(super) fn reads_as_text(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(u8::is_ascii_alphabetic)
         && bytes.last() != Some(&b' ')
-        && !(bytes.len() <= 8
-            && matches!(bytes[0] | 0x20, b'y' | b'n' | b'o' | b'i' | b't' | b'f')
-            && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text)))
+        && !words(text.len()).iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
 #[cfg(test)]

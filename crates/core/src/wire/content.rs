@@ -1,5 +1,7 @@
 //! A board on its way to `state.yaml`: changed parts are written and hashed, the others are copied.
 
+use super::emit::emit_beside;
+use super::kept::kept_entries;
 use super::prelude::*;
 use super::seal::{DIGITS, GROUP, Group, board_hash, checksum, task_hash};
 use super::state::{Decoded, HASH_END, HASH_START, Header, Origin, tasks_line};
@@ -36,10 +38,15 @@ pub struct Content {
 }
 
 impl Content {
-    /// `origin` is the text that the unchanged tasks were read from.
-    pub(super) fn new(board: &Board, origin: Arc<Origin>) -> Result<Self, EmitError> {
+    /// `origin` is the text that the unchanged tasks were read from; `former` is the top level as it was read, if known.
+    pub(super) fn new(board: &Board, origin: Arc<Origin>, former: Option<&Rest>) -> Result<Self, EmitError> {
+        let kept = former.map(|former| kept_entries(origin.top(), former, &board.rest)).unwrap_or_default();
         let mut fresh = String::new();
-        emit(&board.rest, 0, &mut fresh)?;
+        emit_beside(&board.rest, &kept, &mut fresh)?;
+        debug_assert!(
+            kept.is_empty() || is_written(&board.rest, &fresh),
+            "kept entries are as they would be written"
+        );
         let top = fresh.len();
         fresh.push_str(tasks_line(board.tasks.is_empty()));
         let above = fresh.len();
@@ -102,6 +109,11 @@ impl Content {
         Ok(())
     }
 
+    /// Whether it is the content of the text that was read.
+    pub fn is_as_read(&self) -> bool {
+        self.fresh[..self.top] == *self.origin.top() && self.hashes == self.origin.hashes()
+    }
+
     fn bytes(&self, piece: &Piece) -> &str {
         match piece {
             Piece::Kept(range) => &self.origin.text()[range.clone()],
@@ -118,6 +130,11 @@ impl Content {
         let end = format!("end: \"{}\"\n", checksum(above.finalize(), self.sums.iter().copied()));
         Ok(NewState { header, content: self, end })
     }
+}
+
+fn is_written(rest: &Rest, text: &str) -> bool {
+    let mut whole = String::new();
+    emit(rest, 0, &mut whole).is_ok() && whole == text
 }
 
 /// Everything above the content.

@@ -9,6 +9,7 @@ use serde::ser::{self};
 
 use super::DEEPEST;
 use super::chars::{is_plain, next_special};
+use super::kept::KeptEntries;
 use super::prelude::*;
 
 type Result<T> = std::result::Result<T, EmitError>;
@@ -44,9 +45,17 @@ const LONGEST_KEY: usize = 1000;
 /// On an error `out` is as it was: half a value in a file would be worse than none.
 pub fn emit<T: Serialize + ?Sized>(value: &T, indent: usize, out: &mut String) -> Result<()> {
     let before = out.len();
-    value
-        .serialize(Emitter { out, indent, depth: 0, position: ValuePosition::LineStart })
-        .inspect_err(|_| out.truncate(before))
+    value.serialize(Emitter::new(out, indent)).inspect_err(|_| out.truncate(before))
+}
+
+/// The same for the struct at the top level; the first entries of some of its lists have their text already.
+pub(super) fn emit_beside<T: Serialize + ?Sized>(
+    value: &T,
+    kept: &[KeptEntries<'_>],
+    out: &mut String,
+) -> Result<()> {
+    let before = out.len();
+    value.serialize(Emitter { kept, ..Emitter::new(out, 0) }).inspect_err(|_| out.truncate(before))
 }
 
 /// Appends `value` to `out` as one list item whose dash stands at column `indent`.
@@ -56,9 +65,8 @@ pub fn emit_item<T: Serialize + ?Sized>(value: &T, indent: usize, out: &mut Stri
     let before = out.len();
     push_spaces(out, indent);
     out.push('-');
-    value
-        .serialize(Emitter { out, indent: indent + 2, depth: 2, position: ValuePosition::AfterDash })
-        .inspect_err(|_| out.truncate(before))
+    let item = Emitter { depth: 2, position: ValuePosition::AfterDash, ..Emitter::new(out, indent + 2) };
+    value.serialize(item).inspect_err(|_| out.truncate(before))
 }
 
 /// What stands before the value on its line.
@@ -75,9 +83,15 @@ struct Emitter<'o> {
     indent: usize,
     depth: usize,
     position: ValuePosition,
+    /// For a struct: the entries of its lists that have their text already. For a list: its own, if any.
+    kept: &'o [KeptEntries<'o>],
 }
 
 impl<'o> Emitter<'o> {
+    fn new(out: &'o mut String, indent: usize) -> Self {
+        Self { out, indent, depth: 0, position: ValuePosition::LineStart, kept: &[] }
+    }
+
     fn lead(&mut self) {
         match self.position {
             ValuePosition::LineStart => push_spaces(self.out, self.indent),
@@ -113,8 +127,15 @@ impl<'o> Emitter<'o> {
         if self.depth == DEEPEST {
             return Err(EmitError::TooDeep);
         }
-        let Self { out, indent, depth, position } = self;
-        Ok(Collection { out, indent, depth: depth + 1, position, shape, empty: true })
+        let Self { out, indent, depth, position, kept } = self;
+        let mut made =
+            Collection { out, indent, depth: depth + 1, position, shape, empty: true, kept, present: 0 };
+        if let (Shape::List, [kept]) = (shape, kept) {
+            made.out.push('\n');
+            made.out.push_str(kept.text);
+            (made.empty, made.present) = (false, kept.count);
+        }
+        Ok(made)
     }
 
     /// The one-key map around the content of an enum variant.
@@ -123,10 +144,9 @@ impl<'o> Emitter<'o> {
         map.start_entry();
         push_key(map.out, name)?;
         Ok(Emitter {
-            indent: map.indent + 2,
-            out: map.out,
             depth: map.depth,
             position: ValuePosition::AfterKey,
+            ..Emitter::new(map.out, map.indent + 2)
         })
     }
 }
@@ -145,6 +165,9 @@ struct Collection<'o> {
     position: ValuePosition,
     shape: Shape,
     empty: bool,
+    kept: &'o [KeptEntries<'o>],
+    /// How many of the next items have their text already.
+    present: usize,
 }
 
 impl Collection<'_> {
@@ -160,16 +183,24 @@ impl Collection<'_> {
     }
 
     fn child(&mut self, position: ValuePosition) -> Emitter<'_> {
-        Emitter { out: self.out, indent: self.indent + 2, depth: self.depth, position }
+        Emitter { depth: self.depth, position, ..Emitter::new(self.out, self.indent + 2) }
     }
 
     fn field<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<()> {
         self.start_entry();
         push_key(self.out, key)?;
-        value.serialize(self.child(ValuePosition::AfterKey))
+        let kept = match self.kept.iter().position(|kept| kept.key == key) {
+            Some(at) => &self.kept[at..=at],
+            None => &[],
+        };
+        value.serialize(Emitter { kept, ..self.child(ValuePosition::AfterKey) })
     }
 
     fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        if self.present > 0 {
+            self.present -= 1;
+            return Ok(());
+        }
         self.start_entry();
         self.out.push('-');
         value.serialize(self.child(ValuePosition::AfterDash))
@@ -180,7 +211,7 @@ impl Collection<'_> {
             return Ok(());
         }
         let text = if self.shape == Shape::Map { "{}" } else { "[]" };
-        Emitter { out: self.out, indent: self.indent, depth: self.depth, position: self.position }
+        Emitter { depth: self.depth, position: self.position, ..Emitter::new(self.out, self.indent) }
             .scalar(text)
     }
 }

@@ -16,6 +16,7 @@ mod graft;
 pub mod graph_file;
 mod head;
 mod json;
+mod kept;
 mod key;
 mod lines;
 pub mod log;

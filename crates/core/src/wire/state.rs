@@ -99,6 +99,14 @@ impl Origin {
         Ok(())
     }
 
+    pub(super) fn top(&self) -> &str {
+        &self.text[self.top.clone()]
+    }
+
+    pub(super) fn hashes(&self) -> &str {
+        &self.hashes
+    }
+
     pub(super) fn hash_of(&self, source: &Source) -> &str {
         &self.hashes[source.number * DIGITS..][..DIGITS]
     }
@@ -175,7 +183,7 @@ impl Decoded {
 
     /// Hash of the board that was read, as in the record of its revision.
     pub fn board_hash(&self) -> String {
-        board_hash(&self.origin.text[self.origin.top.clone()], &self.origin.hashes)
+        board_hash(self.origin.top(), &self.origin.hashes)
     }
 
     /// As [`Origin::check_tasks`].
@@ -185,7 +193,13 @@ impl Decoded {
 
     /// Everything below the header, to be written.
     pub fn content(&self) -> Result<Content, EmitError> {
-        Content::new(&self.board, Arc::clone(&self.origin))
+        Content::new(&self.board, Arc::clone(&self.origin), None)
+    }
+
+    /// The same, faster: `read` is the board before it was changed.
+    pub fn content_after(&self, read: &Self) -> Result<Content, EmitError> {
+        let former = Arc::ptr_eq(&self.origin, &read.origin).then_some(&read.board.rest);
+        Content::new(&self.board, Arc::clone(&self.origin), former)
     }
 
     pub fn into_board(self) -> Board {

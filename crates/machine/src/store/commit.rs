@@ -301,10 +301,9 @@ impl Store {
         world: World,
         now: &Stamp,
     ) -> Result<Written, StoreError> {
-        let content = locked.decoded.content().map_err(cannot_write)?;
-        let unchanged = content.hash == locked.decoded.board_hash();
+        let content = self.last_read().content_after(&locked.decoded).map_err(cannot_write)?;
         let board = &mut locked.decoded.board;
-        if unchanged {
+        if content.is_as_read() {
             board.revision -= 1;
             return Ok(Written::Nothing);
         }

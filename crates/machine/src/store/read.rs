@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::board::state::VERSION;
 use crate::board::{Board, Credentials, Needs};
-use crate::wire::content::NewState;
+use crate::wire::EmitError;
+use crate::wire::content::{Content, NewState};
 use crate::wire::state::{Decoded, Origin, StateError, is_relabelled};
 
 use super::error::{IoContext, StoreError};
@@ -66,12 +67,17 @@ impl LastRead {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The board, if the file is known to be unchanged, or still holds the bytes of the last read.
-    fn again(&self, path: &Path, identity: FileIdentity) -> Option<(Decoded, FileIdentity)> {
+    /// Looks at the board, if the file is known to be unchanged, or still holds the bytes of the last read.
+    fn again<T>(
+        &self,
+        path: &Path,
+        identity: FileIdentity,
+        look: impl Fn(&Decoded) -> T,
+    ) -> Option<(T, FileIdentity)> {
         let mut last = self.get();
         let Some(Remembered::Read { identity: then, settled, decoded }) = &mut *last else { return None };
         if *settled && identity.is_untouched_since(then) {
-            return Some((decoded.clone(), identity));
+            return Some((look(decoded), identity));
         }
         let text = decoded.text();
         if identity.size() != text.len() as u64 {
@@ -80,7 +86,15 @@ impl LastRead {
         let now = file_clock();
         let present = identity_if_holds(path, text.as_bytes()).ok()??;
         (*settled, *then) = (present.is_settled(now), present.clone());
-        Some((decoded.clone(), present))
+        Some((look(decoded), present))
+    }
+
+    /// The content of a board that was read here and then changed.
+    pub(super) fn content_after(&self, changed: &Decoded) -> Result<Content, EmitError> {
+        match &*self.get() {
+            Some(Remembered::Read { decoded, .. }) => changed.content_after(decoded),
+            _ => changed.content(),
+        }
     }
 
     /// Remembers what this process has just written and will read again.
@@ -88,8 +102,14 @@ impl LastRead {
         *self.get() = Some(Remembered::Written { state, board: board.clone() });
     }
 
-    /// Checks and parses these bytes, unless this process has written them.
-    fn decode(&self, bytes: Vec<u8>, identity: &FileIdentity, settled: bool) -> Result<Decoded, StateError> {
+    /// Checks and parses these bytes, unless this process has written them, and looks at the board.
+    fn decode<T>(
+        &self,
+        bytes: Vec<u8>,
+        identity: &FileIdentity,
+        settled: bool,
+        look: impl Fn(&Decoded) -> T,
+    ) -> Result<T, StateError> {
         let mut last = self.get();
         let decoded = match last.take() {
             Some(Remembered::Written { state, board }) => match state.reread(&board, bytes) {
@@ -98,9 +118,9 @@ impl LastRead {
             },
             _ => Decoded::new(bytes)?,
         };
-        let identity = identity.clone();
-        *last = Some(Remembered::Read { identity, settled, decoded: decoded.clone() });
-        Ok(decoded)
+        let seen = look(&decoded);
+        *last = Some(Remembered::Read { identity: identity.clone(), settled, decoded });
+        Ok(seen)
     }
 }
 
@@ -124,11 +144,25 @@ impl Snapshot {
 
 impl Store {
     pub(super) fn load_state(&self) -> Result<(Found, FileIdentity), StoreError> {
+        self.look_at_state(|decoded| Found::Good(Box::new(decoded.clone())), |bad| bad)
+    }
+
+    /// Looks at the board as it is now, without a copy. None if the file is not a board that liza wrote: then
+    /// [`Store::read`] says more.
+    pub fn peek<T>(&self, look: impl Fn(&Board) -> T) -> Option<T> {
+        self.look_at_state(|decoded| Some(look(&decoded.board)), |_| None).ok()?.0
+    }
+
+    fn look_at_state<T>(
+        &self,
+        good: impl Fn(&Decoded) -> T,
+        bad: impl Fn(Found) -> T,
+    ) -> Result<(T, FileIdentity), StoreError> {
         let path = self.layout().state();
         if let Ok(identity) = FileIdentity::at(&path)
-            && let Some((decoded, identity)) = self.last_read().again(&path, identity)
+            && let Some(seen) = self.last_read().again(&path, identity, &good)
         {
-            return Ok((Found::Good(Box::new(decoded)), identity));
+            return Ok(seen);
         }
         let now = file_clock();
         let (bytes, identity) = match read_whole(&path, largest_state()) {
@@ -142,21 +176,20 @@ impl Store {
             }
             Err(error) => return Err(error).doing("read", &path),
         };
-        match self.last_read().decode(bytes, &identity, identity.is_settled(now)) {
-            Ok(decoded) => Ok((Found::Good(Box::new(decoded)), identity)),
+        match self.last_read().decode(bytes, &identity, identity.is_settled(now), &good) {
+            Ok(seen) => Ok((seen, identity)),
             Err(why) => {
                 // Only a file that liza did not write is read twice.
                 let (bytes, identity) = read_whole(&path, LARGEST_STATE).doing("read", &path)?;
-                match Decoded::new(bytes.clone()) {
-                    Ok(decoded) => Ok((Found::Good(Box::new(decoded)), identity)),
+                let why = match Decoded::new(bytes.clone()) {
+                    Ok(decoded) => return Ok((good(&decoded), identity)),
                     Err(StateError::Older(version) | StateError::Newer(version)) if is_relabelled(&bytes) => {
-                        Ok((Found::Bad { bytes, why: StateError::Relabelled(version) }, identity))
+                        StateError::Relabelled(version)
                     }
-                    Err(StateError::Older(version)) if self.was_published() => {
-                        Ok((Found::Bad { bytes, why: StateError::Replaced(version) }, identity))
-                    }
-                    Err(_) => Ok((Found::Bad { bytes, why }, identity)),
-                }
+                    Err(StateError::Older(version)) if self.was_published() => StateError::Replaced(version),
+                    Err(_) => why,
+                };
+                Ok((bad(Found::Bad { bytes, why }), identity))
             }
         }
     }
