@@ -67,7 +67,8 @@ fn put(hook_dir: &HookDir, hook: Hook, facts: &Facts) -> Result<Done> {
         return done("made");
     };
     let mode = meta.permissions().mode() & 0o7777;
-    let text = text_of(&path, &meta);
+    // A hook that cannot be read is another program's, and is kept as it is.
+    let text = text_of(&path, &meta).unwrap_or_default();
     if let Some(text) = &text
         && script::has_block(text)
     {
@@ -128,9 +129,11 @@ fn alias(path: &Path, meta: &fs::Metadata) -> Result<()> {
 }
 
 /// The text of a regular file, if it is UTF-8.
-fn text_of(path: &Path, meta: &fs::Metadata) -> Option<String> {
-    let bytes = meta.is_file().then(|| fs::read(path).ok()).flatten()?;
-    String::from_utf8(bytes).ok()
+fn text_of(path: &Path, meta: &fs::Metadata) -> std::io::Result<Option<String>> {
+    if !meta.is_file() {
+        return Ok(None);
+    }
+    fs::read(path).map(|bytes| String::from_utf8(bytes).ok())
 }
 
 fn kept_path(path: &Path) -> PathBuf {
@@ -182,7 +185,9 @@ pub fn uninstall(ctx: &Context) -> Result<Vec<Done>> {
 
 fn take(path: &Path) -> Result<Option<String>> {
     let Ok(meta) = fs::symlink_metadata(path) else { return Ok(None) };
-    let Some(text) = text_of(path, &meta).filter(|text| script::has_block(text)) else { return Ok(None) };
+    // Whether an unreadable hook runs liza is unknown: it is not passed over.
+    let text = text_of(path, &meta).map_err(|error| Failure::io("read", path, &error))?;
+    let Some(text) = text.filter(|text| script::has_block(text)) else { return Ok(None) };
     let rest = script::without_block(&text);
     let failed = |error: &std::io::Error| Failure::io("remove the block from", path, error);
     let kept = kept_path(path);
@@ -205,4 +210,20 @@ fn take(path: &Path) -> Result<Option<String>> {
     } else {
         "the block is removed".to_owned()
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unreadable_hook_is_not_passed_over() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let there = dir.path().join("pre-push");
+        fs::write(&there, "#!/bin/sh\n").expect("written");
+        let meta = fs::symlink_metadata(&there).expect("there");
+        assert_eq!(text_of(&there, &meta).expect("readable").as_deref(), Some("#!/bin/sh\n"));
+        assert!(text_of(&dir.path().join("gone"), &meta).is_err());
+        assert_eq!(take(&dir.path().join("gone")).expect("nothing to do"), None);
+    }
 }
