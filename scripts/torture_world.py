@@ -542,7 +542,7 @@ OPS = [
     Op("doctor gone", "ill-gone", ["doctor", "--fix"], healthy, again=True),
     Op("doctor torn", "ill-torn", ["doctor", "--fix"], healthy, again=True),
     Op("migration", "old", ["doctor", "--fix"], migrated, again=True),
-    Op("uninstall", "leaving", ["uninstall", "--yes"], uninstalled, again=True),
+    Op("uninstall", "leaving", ["uninstall", "--yes"], uninstalled, again=True, unless_said="removing it failed"),
 ]
 
 
@@ -553,7 +553,8 @@ def recoveries(world):
             continue
         kind = stage.split("-")[1]
         if kind == "uninstall":
-            yield Op(f"uninstall after {stage}", stage, ["uninstall", "--yes"], uninstalled, again=True)
+            yield Op(f"uninstall after {stage}", stage, ["uninstall", "--yes"], uninstalled, again=True,
+                     unless_said="removing it failed")
         elif kind in ("migration", "doctor"):
             done = migrated if kind == "migration" else healthy
             yield Op(f"doctor after {stage}", stage, ["doctor", "--fix"], done, again=True)
