@@ -127,14 +127,20 @@ impl Witness {
         renamed
     }
 
-    /// The complete records of the copy, checked as a chain, and their text.
-    pub fn records(&self) -> Result<(String, Vec<Record>), StoreError> {
+    /// The text of the complete records of the copy.
+    pub fn text(&self) -> Result<String, StoreError> {
         let path = self.log();
         let bytes = read_records(&path).doing("read", &path)?;
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
+        Ok(text)
+    }
+
+    /// The complete records of the copy, checked as a chain, and their text.
+    pub fn records(&self) -> Result<(String, Vec<Record>), StoreError> {
+        let text = self.text()?;
         let records = read_chain(&text, NO_RECORD.to_owned()).map_err(|error| StoreError::Invalid {
-            message: format!("{}: {error}", path.display()),
+            message: format!("{}: {error}", self.log().display()),
             hint: "restore .liza from a backup; task branches and refs in git are untouched".to_owned(),
         })?;
         Ok((text, records))

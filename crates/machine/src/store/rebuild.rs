@@ -247,9 +247,10 @@ pub fn replay(from: Decoded, records: &[Record], until: Option<u64>) -> Result<D
     Ok(decoded)
 }
 
-fn played(mut at: Decoded, records: &[Record], read_each: bool) -> Result<Decoded, String> {
+fn played(from: Decoded, records: &[Record], read_each: bool) -> Result<Decoded, String> {
+    let mut at = from.clone();
     for record in records {
-        advance(&mut at, record)?;
+        advance(&mut at, &from, record)?;
         if read_each {
             at = written(&at)?;
         }
@@ -257,15 +258,15 @@ fn played(mut at: Decoded, records: &[Record], read_each: bool) -> Result<Decode
     if records.is_empty() || read_each { Ok(at) } else { written(&at) }
 }
 
-/// Applies one more record in memory; the text stays that of the first board.
-fn advance(decoded: &mut Decoded, record: &Record) -> Result<(), String> {
+/// Applies one more record in memory; the text stays that of `read`, the first board.
+fn advance(decoded: &mut Decoded, read: &Decoded, record: &Record) -> Result<(), String> {
     let say = |what: String| format!("revision {}: {what}", record.revision);
     let needs = bodies_needed(&decoded.board, &record.what, &record.by);
     decoded.load(&needs).map_err(|error| say(error.to_string()))?;
     let call = Call::new(record.by.clone(), &record.at, &record.world);
     apply(&mut decoded.board, &record.what, &call, record.request.as_ref())
         .map_err(|refusal| say(format!("its transition is refused on replay: {refusal}")))?;
-    let content = decoded.content().map_err(|error| say(error.to_string()))?;
+    let content = decoded.content_after(read).map_err(|error| say(error.to_string()))?;
     if content.hash != record.board {
         return Err(say("replaying it gives another board".to_owned()));
     }
