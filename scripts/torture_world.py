@@ -562,4 +562,4 @@ def recoveries(world):
             yield Op(f"note after {stage}", stage, ["note", "something to say"], board_contains("something to say"), atomic=True)
             for op in OPS:
                 if op.name == kind and kind in ("archive", "gc", "prune"):
-                    yield Op(f"{kind} after {stage}", stage, op.args, op.done)
+                    yield Op(f"{kind} after {stage}", stage, op.args, op.done, unless_said=op.unless_said)

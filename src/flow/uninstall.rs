@@ -39,6 +39,13 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     let mut report = Report { dry_run, ..Report::default() };
     if ctx.store.directory_identity().is_none() {
         report.left = files::paths_in(ctx.machine.worktrees());
+        let ours = directories(ctx);
+        // An earlier uninstall left its line in git's exclude file, because it could not remove its directories.
+        let unfinished = || excludes(ctx, true, true).is_ok_and(|lines| !lines.is_empty());
+        if !dry_run && report.left.iter().all(|path| ours.contains(path)) && unfinished() {
+            report.left.clear();
+            remove_directories(ctx, &mut report);
+        }
         report.excludes = excludes(ctx, report.left.is_empty(), dry_run)?;
         if !dry_run {
             // The copies are all that is left of a board that was removed by hand.
@@ -78,17 +85,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
             worktrees::remove(ctx, &worktree.path)?;
             crash::point("uninstall.worktree");
         }
-        let home = ctx.machine.worktrees().to_owned();
-        for dir in
-            [home.join(".review"), home.join(".merge"), home.join(super::ownership::GATES), home.clone()]
-        {
-            // Only if it is empty.
-            let _ = host::anchored_path::AnchoredPath::at(ctx.root(), &dir).map(|path| path.remove_empty());
-        }
-        if report.left.is_empty() && home.symlink_metadata().is_ok() {
-            // Empty, but it could not be removed: reported, so that a person knows.
-            report.left.push(home);
-        }
+        remove_directories(ctx, &mut report);
     }
     // 4
     report.excludes = excludes(ctx, ctx.machine.worktrees().symlink_metadata().is_err(), false)?;
@@ -104,6 +101,23 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     ctx.store.forget_witness(&ctx.now)?;
     ctx.store.set_aside(lock, &aside)?;
     Ok(report)
+}
+
+/// The directories that liza makes for worktrees, the outermost last.
+fn directories(ctx: &Context) -> [PathBuf; 4] {
+    let home = ctx.machine.worktrees();
+    [home.join(".review"), home.join(".merge"), home.join(super::ownership::GATES), home.to_owned()]
+}
+
+/// Removes those of them that are empty.
+fn remove_directories(ctx: &Context, report: &mut Report) {
+    for dir in directories(ctx) {
+        let _ = host::anchored_path::AnchoredPath::at(ctx.root(), &dir).map(|path| path.remove_empty());
+    }
+    if report.left.is_empty() && ctx.machine.worktrees().symlink_metadata().is_ok() {
+        // It could not be removed: reported, so that a person knows.
+        report.left.push(ctx.machine.worktrees().to_owned());
+    }
 }
 
 /// Refuses while a process or a lease shows that an agent works.

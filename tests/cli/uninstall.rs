@@ -105,6 +105,15 @@ fn worktrees_of_the_user_stay_where_they_are() {
     // Git still ignores their directory.
     assert!(excludes(&world).contains("/.worktrees/") && !excludes(&world).contains("/.liza/"));
     assert_eq!(world.git_in(&own, &["status", "--porcelain"]), "?? precious.txt");
+    // Without it, the same command removes the directory and its line; a directory without that line is not liza's.
+    world.git(&["worktree", "remove", "--force", own.to_str().unwrap()]);
+    std::fs::create_dir_all(world.path(".worktrees")).unwrap();
+    let data = world.json(&HUMAN, &["uninstall", "--yes"]).ok().data();
+    assert_eq!(data["left"], json!([]));
+    assert!(!world.path(".worktrees").exists() && !excludes(&world).contains("/.worktrees/"));
+    std::fs::create_dir(world.path(".worktrees")).unwrap();
+    world.human(&["uninstall", "--yes"]).ok();
+    assert!(world.path(".worktrees").exists());
 }
 
 #[test]
