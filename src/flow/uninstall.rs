@@ -44,7 +44,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
         let unfinished = || excludes(ctx, true, true).is_ok_and(|lines| !lines.is_empty());
         if !dry_run && report.left.iter().all(|path| ours.contains(path)) && unfinished() {
             report.left.clear();
-            remove_directories(ctx, &mut report);
+            delete_empty_directories(ctx, &mut report);
         }
         report.excludes = excludes(ctx, report.left.is_empty(), dry_run)?;
         if !dry_run {
@@ -85,7 +85,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
             worktrees::remove(ctx, &worktree.path)?;
             crash::point("uninstall.worktree");
         }
-        remove_directories(ctx, &mut report);
+        delete_empty_directories(ctx, &mut report);
     }
     // 4
     report.excludes = excludes(ctx, ctx.machine.worktrees().symlink_metadata().is_err(), false)?;
@@ -110,7 +110,7 @@ fn directories(ctx: &Context) -> [PathBuf; 4] {
 }
 
 /// Removes those of them that are empty.
-fn remove_directories(ctx: &Context, report: &mut Report) {
+fn delete_empty_directories(ctx: &Context, report: &mut Report) {
     for dir in directories(ctx) {
         let _ = host::anchored_path::AnchoredPath::at(ctx.root(), &dir).map(|path| path.remove_empty());
     }
