@@ -3,6 +3,7 @@
 use serde::de::{Error as _, MapAccess, Visitor};
 
 use super::graft::Graft;
+use super::plain::Plain;
 use super::prelude::*;
 use super::{ForeignError, Limits, read_foreign};
 use crate::board::breaker::Breaker;
@@ -168,8 +169,10 @@ impl<'de> Deserialize<'de> for Flat {
                     let half = if HEAD_KEYS.contains(&key.as_str()) { &mut head } else { &mut body };
                     half.insert(key, value);
                 }
-                let head = Deserialize::deserialize(Graft(&Value::Object(head))).map_err(A::Error::custom)?;
-                let body = Deserialize::deserialize(Graft(&Value::Object(body))).map_err(A::Error::custom)?;
+                let head = Deserialize::deserialize(Graft(&Plain::from(&Value::Object(head))))
+                    .map_err(A::Error::custom)?;
+                let body = Deserialize::deserialize(Graft(&Plain::from(&Value::Object(body))))
+                    .map_err(A::Error::custom)?;
                 Ok(Flat(Task::new(head, body)))
             }
         }
@@ -201,7 +204,7 @@ impl<'de> Deserialize<'de> for HandNote {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::String(text) => Ok(Self(NoteFields { text, ..NoteFields::default() })),
-            other => NoteFields::deserialize(Graft(&other)).map(Self).map_err(D::Error::custom),
+            other => NoteFields::deserialize(Graft(&Plain::from(&other))).map(Self).map_err(D::Error::custom),
         }
     }
 }

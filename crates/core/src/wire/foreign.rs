@@ -8,6 +8,7 @@
 
 use super::chars::is_hidden;
 use super::graft::Graft;
+use super::plain::Plain;
 use super::prelude::*;
 use super::prescan::{Refused, check_characters, check_json, check_yaml};
 use super::tree::{Seek, Step, Tree, Walk, path_text};
@@ -72,7 +73,7 @@ fn visible(message: &str) -> String {
 pub fn read_foreign<T: DeserializeOwned>(bytes: &[u8], limits: Limits) -> Result<T, ForeignError> {
     let source = Source::new(bytes, limits)?;
     let tree = source.tree(limits)?;
-    T::deserialize(Graft(&tree)).map_err(|misfit| {
+    T::deserialize(Graft(&Plain::from(&tree))).map_err(|misfit| {
         let path = misfit.path();
         ForeignError::new(source.line_of(&path), &path, &misfit.message)
     })

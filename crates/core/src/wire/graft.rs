@@ -3,6 +3,7 @@
 use serde::de::value::StrDeserializer;
 
 use super::key::Key;
+use super::plain::Plain;
 use super::prelude::*;
 use super::tree::Step;
 
@@ -34,18 +35,18 @@ impl de::Error for Misfit {
 }
 
 /// Reads a typed value from a tree; text and numbers are never confused.
-pub(super) struct Graft<'de>(pub(super) &'de Value);
+pub(super) struct Graft<'de>(pub(super) &'de Plain<'de>);
 
 impl<'de> Graft<'de> {
     fn text<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.0 {
-            Value::Number(number) => Err(de::Error::custom(format!(
+            Plain::Number(number) => Err(de::Error::custom(format!(
                 "expected text, found the number {number}; put quotes around it"
             ))),
-            Value::Bool(flag) => {
+            Plain::Bool(flag) => {
                 Err(de::Error::custom(format!("expected text, found `{flag}`; put quotes around it")))
             }
-            Value::Null => Err(de::Error::custom("expected text, found nothing")),
+            Plain::Null => Err(de::Error::custom("expected text, found nothing")),
             _ => self.deserialize_any(visitor),
         }
     }
@@ -56,16 +57,16 @@ impl<'de> Deserializer<'de> for Graft<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.0 {
-            Value::Null => visitor.visit_unit(),
-            Value::Bool(flag) => visitor.visit_bool(*flag),
-            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+            Plain::Null => visitor.visit_unit(),
+            Plain::Bool(flag) => visitor.visit_bool(*flag),
+            Plain::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
                 (Some(number), _, _) => visitor.visit_u64(number),
                 (_, Some(number), _) => visitor.visit_i64(number),
                 (_, _, Some(number)) => visitor.visit_f64(number),
                 _ => Err(de::Error::custom("the number is out of range")),
             },
-            Value::String(text) => visitor.visit_borrowed_str(text),
-            Value::Array(list) => {
+            Plain::Text(text) => visitor.visit_borrowed_str(text),
+            Plain::List(list) => {
                 let mut items = Items { list, next: 0 };
                 let value = visitor.visit_seq(&mut items)?;
                 if items.next < list.len() {
@@ -74,7 +75,7 @@ impl<'de> Deserializer<'de> for Graft<'de> {
                 }
                 Ok(value)
             }
-            Value::Object(map) => visitor.visit_map(Entries { entries: map.iter(), current: None }),
+            Plain::Map(map) => visitor.visit_map(Entries { entries: map.iter(), current: None }),
         }
     }
 
@@ -85,7 +86,7 @@ impl<'de> Deserializer<'de> for Graft<'de> {
         self.text(visitor)
     }
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+        if matches!(self.0, Plain::Null) { visitor.visit_none() } else { visitor.visit_some(self) }
     }
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
         visitor.visit_newtype_struct(self)
@@ -97,12 +98,12 @@ impl<'de> Deserializer<'de> for Graft<'de> {
         visitor: V,
     ) -> Result<V::Value> {
         match self.0 {
-            Value::Object(map) if map.len() == 1 => visitor.visit_enum(Tagged(map)),
-            Value::Object(map) => {
+            Plain::Map(map) if map.len() == 1 => visitor.visit_enum(Tagged(map)),
+            Plain::Map(map) => {
                 Err(de::Error::custom(format!("expected one variant, found a map of {}", map.len())))
             }
-            Value::String(text) => {
-                let text: StrDeserializer<'_, Misfit> = text.as_str().into_deserializer();
+            Plain::Text(text) => {
+                let text: StrDeserializer<'_, Misfit> = text.as_ref().into_deserializer();
                 text.deserialize_enum(name, variants, visitor)
             }
             _ => self.text(visitor),
@@ -116,7 +117,7 @@ impl<'de> Deserializer<'de> for Graft<'de> {
         visitor: V,
     ) -> Result<V::Value> {
         match self.0 {
-            Value::Array(_) => Err(de::Error::invalid_type(de::Unexpected::Seq, &visitor)),
+            Plain::List(_) => Err(de::Error::invalid_type(de::Unexpected::Seq, &visitor)),
             _ => self.deserialize_any(visitor),
         }
     }
@@ -131,7 +132,7 @@ impl<'de> Deserializer<'de> for Graft<'de> {
 }
 
 struct Items<'de> {
-    list: &'de [Value],
+    list: &'de [Plain<'de>],
     next: usize,
 }
 
@@ -146,8 +147,8 @@ impl<'de> de::SeqAccess<'de> for &mut Items<'de> {
 }
 
 struct Entries<'de> {
-    entries: serde_json::map::Iter<'de>,
-    current: Option<(&'de String, &'de Value)>,
+    entries: std::slice::Iter<'de, (Cow<'de, str>, Plain<'de>)>,
+    current: Option<&'de (Cow<'de, str>, Plain<'de>)>,
 }
 
 impl<'de> de::MapAccess<'de> for Entries<'de> {
@@ -170,18 +171,18 @@ fn read_key<'de, K: DeserializeSeed<'de>>(key: &'de str, seed: K) -> Result<K::V
         .map_err(|misfit: Misfit| misfit.under(Step::Key(key.to_owned())))
 }
 
-fn read_under<'de, S: DeserializeSeed<'de>>(key: &str, value: &'de Value, seed: S) -> Result<S::Value> {
+fn read_under<'de, S: DeserializeSeed<'de>>(key: &str, value: &'de Plain<'de>, seed: S) -> Result<S::Value> {
     seed.deserialize(Graft(value)).map_err(|misfit| misfit.under(Step::Key(key.to_owned())))
 }
 
 /// An enum variant written as a one-key map.
-struct Tagged<'de>(&'de Map<String, Value>);
+struct Tagged<'de>(&'de [(Cow<'de, str>, Plain<'de>)]);
 
 impl<'de> de::EnumAccess<'de> for Tagged<'de> {
     type Error = Misfit;
     type Variant = Content<'de>;
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Content<'de>)> {
-        match self.0.iter().next() {
+        match self.0.first() {
             Some((key, value)) => Ok((read_key(key, seed)?, Content { key, value })),
             None => Err(de::Error::custom("expected a variant")),
         }
@@ -190,7 +191,7 @@ impl<'de> de::EnumAccess<'de> for Tagged<'de> {
 
 struct Content<'de> {
     key: &'de str,
-    value: &'de Value,
+    value: &'de Plain<'de>,
 }
 
 impl<'de> de::VariantAccess<'de> for Content<'de> {

@@ -2,6 +2,7 @@
 //! alone.
 
 use super::graft::Graft;
+use super::plain::Plain;
 use super::prelude::*;
 use super::state::hash;
 use crate::board::call::{Actor, World};
@@ -62,7 +63,7 @@ impl Record {
 
     /// Reads one line, with or without its line end.
     pub fn parse(line: &str, number: u64) -> Result<Self, LogError> {
-        let tree: Value = read_line(line.trim_end_matches('\n'), number)?;
+        let tree: Plain<'_> = read_line(line.trim_end_matches('\n'), number)?;
         // Parsed like foreign input: board types are compiled for one tree reader, not for three.
         Self::deserialize(Graft(&tree))
             .map_err(|misfit| LogError::Malformed { number, message: misfit.message })
@@ -70,7 +71,7 @@ impl Record {
 }
 
 /// The JSON after the dash.
-fn read_line<T: DeserializeOwned>(line: &str, number: u64) -> Result<T, LogError> {
+fn read_line<'l, T: Deserialize<'l>>(line: &'l str, number: u64) -> Result<T, LogError> {
     let malformed = |message: String| LogError::Malformed { number, message };
     let json = line.strip_prefix("- ").ok_or_else(|| malformed("it does not begin with `- `".to_owned()))?;
     serde_json::from_str(json).map_err(|error| malformed(error.to_string()))

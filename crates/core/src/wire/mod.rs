@@ -22,6 +22,7 @@ mod lines;
 pub mod log;
 pub mod newer;
 mod parse;
+mod plain;
 pub mod plan;
 mod prelude;
 mod prescan;

@@ -2,6 +2,7 @@
 //! out. liza never writes such a board, so nothing is lost.
 
 use super::graft::Graft;
+use super::plain::Plain;
 use super::prelude::*;
 use super::tree::Step;
 use super::{ForeignError, Limits, read_foreign_value};
@@ -57,7 +58,7 @@ fn rest(top: Map<String, Value>, nothing: Rest) -> Rest {
             known = fits;
         }
     }
-    Rest::deserialize(Graft(&Value::Object(known))).unwrap_or(nothing)
+    Rest::deserialize(Graft(&Plain::from(&Value::Object(known)))).unwrap_or(nothing)
 }
 
 fn task(value: Value, remarks: &mut Vec<String>) -> Option<Task> {
@@ -69,7 +70,7 @@ fn task(value: Value, remarks: &mut Vec<String>) -> Option<Task> {
         half.insert(key, value);
     }
     let said = head.get("status").cloned().unwrap_or_default();
-    let fits = |status: &Value| crate::board::Status::deserialize(Graft(status)).is_ok();
+    let fits = |status: &Value| crate::board::Status::deserialize(Graft(&status.into())).is_ok();
     if !fits(&said) {
         let word = said.as_str().unwrap_or("nothing").to_owned();
         remarks.push(format!("{id} is {word}, a state this liza does not know; it is shown as BLOCKED"));
@@ -91,7 +92,7 @@ fn task(value: Value, remarks: &mut Vec<String>) -> Option<Task> {
 fn fitting<T: DeserializeOwned>(mut value: Value) -> Option<T> {
     // Every round removes a part, so this ends; the bound is for a file made to be slow.
     for _ in 0..10_000 {
-        match T::deserialize(Graft(&value)) {
+        match T::deserialize(Graft(&Plain::from(&value))) {
             Ok(read) => return Some(read),
             Err(misfit) => {
                 let path = misfit.path();
