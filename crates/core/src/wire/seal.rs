@@ -13,7 +13,7 @@ use memchr::memmem;
 pub(super) const GROUP: usize = 32;
 
 pub(super) const TASK_START: &str = "  - id: ";
-const FIRST_TASK: &[u8] = b"\ntasks:\n  - id: ";
+pub(super) const FIRST_TASK: &str = "\ntasks:\n  - id: ";
 
 /// Hexadecimal digits of a hash.
 pub(super) const DIGITS: usize = 64;
@@ -61,7 +61,7 @@ pub(super) struct Parts {
 impl Parts {
     pub fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
-        let first = memmem::find(bytes, FIRST_TASK)
+        let first = memmem::find(bytes, FIRST_TASK.as_bytes())
             .map_or(bytes.len(), |at| at + FIRST_TASK.len() - TASK_START.len());
         let mut tasks = Vec::new();
         let next_task = memmem::Finder::new(b"\n  - id: ");

@@ -258,6 +258,15 @@ pub fn open_plain(path: &Path) -> std::io::Result<File> {
 
 /// Reads a regular file whole, following no link; larger than `limit` is an error.
 pub fn read_whole(path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, FileIdentity)> {
+    read_whole_into(path, limit, Vec::new())
+}
+
+/// The same, read into this empty memory.
+pub(super) fn read_whole_into(
+    path: &Path,
+    limit: u64,
+    memory: Vec<u8>,
+) -> std::io::Result<(Vec<u8>, FileIdentity)> {
     let (file, meta) = open_with_metadata(path, OpenOptions::new().read(true))?;
     if meta.len() > limit {
         return Err(std::io::Error::new(
@@ -265,7 +274,7 @@ pub fn read_whole(path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, FileIden
             format!("it is {} bytes long; the limit is {limit}", meta.len()),
         ));
     }
-    let bytes = read_at_most(&file, meta.len(), limit + 1)?;
+    let bytes = read_into(&file, meta.len(), limit + 1, memory)?;
     Ok((bytes, FileIdentity::of(&meta)))
 }
 
@@ -293,8 +302,12 @@ pub fn identity_if_holds(path: &Path, expected: &[u8]) -> std::io::Result<Option
 
 /// The bytes of a file from the current position, at most `most`, in one read if it has the expected length.
 pub(super) fn read_at_most(file: &File, expected: u64, most: u64) -> std::io::Result<Vec<u8>> {
+    read_into(file, expected, most, Vec::new())
+}
+
+fn read_into(file: &File, expected: u64, most: u64, mut bytes: Vec<u8>) -> std::io::Result<Vec<u8>> {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-    let mut bytes = Vec::with_capacity(size(expected.min(most)).saturating_add(1));
+    bytes.reserve(size(expected.min(most)).saturating_add(1));
     while bytes.len() < size(most) {
         // One byte more than expected shows the end of the file.
         if bytes.len() == bytes.capacity() {

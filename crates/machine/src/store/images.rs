@@ -19,7 +19,9 @@ use crate::host::crash;
 use crate::wire::content::NewState;
 
 use super::error::{IoContext, StoreError};
-use super::files::{FileIdentity, beside, make_private_dir, read_whole, replace, write_over_pieces};
+use super::files::{
+    FileIdentity, beside, make_private_dir, read_whole, read_whole_into, replace, write_over_pieces,
+};
 use super::handle::Store;
 use super::lock::open_no_follow;
 use super::read::LARGEST_STATE;
@@ -176,8 +178,13 @@ impl Store {
     /// The bytes of an image, if it still exists after reading: a commit may have overwritten its file
     /// meanwhile.
     pub(super) fn image_bytes(&self, revision: u64) -> std::io::Result<Vec<u8>> {
+        self.image_bytes_into(revision, Vec::new())
+    }
+
+    /// The same, read into this empty memory.
+    pub(super) fn image_bytes_into(&self, revision: u64, memory: Vec<u8>) -> std::io::Result<Vec<u8>> {
         let path = self.layout().image(revision);
-        let (bytes, identity) = read_whole(&path, LARGEST_STATE)?;
+        let (bytes, identity) = read_whole_into(&path, LARGEST_STATE, memory)?;
         match FileIdentity::at(&path)? == identity {
             true => Ok(bytes),
             false => Err(std::io::ErrorKind::NotFound.into()),
