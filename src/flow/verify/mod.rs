@@ -207,6 +207,12 @@ impl Journal {
         Ok(Self { text, records })
     }
 
+    /// The lines of the records from this one on.
+    fn lines_from(&self, record: usize) -> &str {
+        let before: usize = self.text.split_inclusive('\n').take(record).map(str::len).sum();
+        &self.text[before..]
+    }
+
     /// The records, each with its board's entry about the log.
     fn marked(&self) -> impl Iterator<Item = (&Record, impl Fn() -> JournalMark)> {
         let mut length = 0;
@@ -253,12 +259,23 @@ fn replay(ctx: &Context, journal: &Journal, now: &Snapshot) -> Result<String> {
             Err(why) => bail!(why),
         };
     };
-    let mut prover = Prover::default();
-    for (record, mark) in journal.marked().filter(|(record, _)| images.contains(&record.revision)) {
-        ctx.store.check_image(record, &mark(), &mut prover).map_err(anyhow::Error::msg)?;
-    }
     let behind = journal.records.partition_point(|record| record.revision <= oldest);
-    let at = rebuild::replay(image, &journal.records[behind..], None).map_err(anyhow::Error::msg)?;
+    let (records, lines) = (&journal.records[behind..], journal.lines_from(behind));
+    let kept = journal.marked().filter(|(record, _)| images.contains(&record.revision));
+    let kept: Vec<(&Record, JournalMark)> = kept.map(|(record, mark)| (record, mark())).collect();
+    let store = &ctx.store;
+    let check = |images: &[(&Record, JournalMark)]| {
+        let mut prover = Prover::default();
+        images.iter().try_for_each(|(record, mark)| store.check_image(record, mark, &mut prover))
+    };
+    // Two threads share the images: reading them takes longer than all the rest.
+    let (older, newer) = kept.split_at(kept.len().div_ceil(2));
+    let ((at, newer), older) = host::both(
+        || (rebuild::replay_lines(image, records, Some(lines), None), check(newer)),
+        || check(older),
+    );
+    older.and(newer).map_err(anyhow::Error::msg)?;
+    let at = at.map_err(anyhow::Error::msg)?;
     if at.board.revision == revision && now.text() != at.text() && now.warning.is_none() {
         bail!("the log does not give the board of revision {revision}");
     }

@@ -114,6 +114,11 @@ impl Content {
         self.fresh[..self.top] == *self.origin.top() && self.hashes == self.origin.hashes()
     }
 
+    /// How many tasks were written, and not copied.
+    pub fn written_tasks(&self) -> usize {
+        self.pieces.iter().filter(|piece| matches!(piece, Piece::Fresh(_))).count()
+    }
+
     fn bytes(&self, piece: &Piece) -> &str {
         match piece {
             Piece::Kept(range) => &self.origin.text()[range.clone()],
@@ -182,7 +187,15 @@ impl NewState {
             return Err(bytes);
         }
         // What was written is text.
-        let text = String::from_utf8(bytes).map_err(|error| error.into_bytes())?;
+        String::from_utf8(bytes).map(|text| self.read_as(board, text)).map_err(|error| error.into_bytes())
+    }
+
+    /// The board as if it had been written and read again.
+    pub fn as_read(&self, board: &Board) -> Decoded {
+        self.read_as(board, self.text())
+    }
+
+    fn read_as(&self, board: &Board, text: String) -> Decoded {
         let mut board = board.clone();
         let mut fresh = self.content.pieces.iter().filter_map(|piece| match piece {
             Piece::Fresh(range) => Some(range.len()),
@@ -202,7 +215,7 @@ impl NewState {
         });
         let groups = groups.collect();
         let top = self.header.len()..self.header.len() + self.content.top;
-        Ok(Decoded::of(board, Origin::new(text, top, self.content.hashes.clone(), groups)))
+        Decoded::of(board, Origin::new(text, top, self.content.hashes.clone(), groups))
     }
 
     fn is(&self, bytes: &[u8]) -> bool {

@@ -19,7 +19,7 @@ mod waiting;
 pub use clock::{ahead_of_utc, now, now_exactly, waiting_time};
 pub use filesystem::{is_mounted_over, network_file_system, room, unwritten};
 pub use mark::{gate_mark, mark_as_agent, mark_as_gate};
-pub use parallel::{for_each, start_thread};
+pub use parallel::{both, for_each, start_thread};
 pub use plain::{LARGEST_PLAIN, plain_text, read_plain};
 pub use process::{
     Ancestry, Burden, adopt_orphans, ancestors, burden_of, children, descendants, descendants_except,

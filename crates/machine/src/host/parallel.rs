@@ -36,9 +36,26 @@ pub fn for_each<T: Send>(items: &mut [T], act: impl Fn(&mut T) + Sync) {
     });
 }
 
+/// Does two things at once, or one after the other if no thread can be started.
+pub fn both<A, B: Send>(here: impl FnOnce() -> A, elsewhere: impl Fn() -> B + Sync) -> (A, B) {
+    let (done, other) = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, &elsewhere);
+        let done = here();
+        (done, thread.ok().and_then(|thread| thread.join().ok()))
+    });
+    (done, other.unwrap_or_else(elsewhere))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_results_are_returned() {
+        let other = std::thread::current().id();
+        let (here, elsewhere) = both(|| std::thread::current().id() == other, || 7);
+        assert!(here && elsewhere == 7);
+    }
 
     #[test]
     fn every_item_is_processed_once() {

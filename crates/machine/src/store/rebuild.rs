@@ -80,7 +80,7 @@ impl Store {
         journal: &JournalMark,
         prover: &mut Prover,
     ) -> Result<(), String> {
-        let bytes = match self.image_bytes(record.revision) {
+        let bytes = match self.image_bytes_into(record.revision, prover.memory()) {
             Ok(bytes) => bytes,
             // A command has removed the image since the images were listed.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -234,11 +234,22 @@ fn listed(revisions: impl Iterator<Item = u64>) -> String {
 
 /// Plays records on top of a board and checks each result against the hash its record holds.
 pub fn replay(from: Decoded, records: &[Record], until: Option<u64>) -> Result<Decoded, String> {
+    replay_lines(from, records, None, until)
+}
+
+/// The same, faster: `lines` are those that the records were read from.
+pub fn replay_lines(
+    from: Decoded,
+    records: &[Record],
+    lines: Option<&str>,
+    until: Option<u64>,
+) -> Result<Decoded, String> {
     let end = records.iter().position(|record| until.is_some_and(|until| record.revision > until));
     let records = &records[..end.unwrap_or(records.len())];
     // Reading each board from its text, as its command did, is much slower and only done where the quick way
     // fails.
-    let decoded = played(from.clone(), records, false).or_else(|_| played(from, records, true))?;
+    let decoded =
+        played(from.clone(), records, lines, false).or_else(|_| played(from, records, lines, true))?;
     if let Some(wanted) = until
         && decoded.board.revision != wanted
     {
@@ -247,10 +258,16 @@ pub fn replay(from: Decoded, records: &[Record], until: Option<u64>) -> Result<D
     Ok(decoded)
 }
 
-fn played(from: Decoded, records: &[Record], read_each: bool) -> Result<Decoded, String> {
-    let mut at = from.clone();
+fn played(
+    from: Decoded,
+    records: &[Record],
+    lines: Option<&str>,
+    read_each: bool,
+) -> Result<Decoded, String> {
+    let mut lines = lines.map(|lines| lines.split_inclusive('\n'));
+    let (mut at, mut read) = (from.clone(), from);
     for record in records {
-        advance(&mut at, &from, record)?;
+        advance(&mut at, &mut read, record, lines.as_mut().and_then(Iterator::next))?;
         if read_each {
             at = written(&at)?;
         }
@@ -258,8 +275,13 @@ fn played(from: Decoded, records: &[Record], read_each: bool) -> Result<Decoded,
     if records.is_empty() || read_each { Ok(at) } else { written(&at) }
 }
 
-/// Applies one more record in memory; the text stays that of `read`, the first board.
-fn advance(decoded: &mut Decoded, read: &Decoded, record: &Record) -> Result<(), String> {
+/// Applies one more record in memory; the text stays that of `read`, a board before, unless much of it is new.
+fn advance(
+    decoded: &mut Decoded,
+    read: &mut Decoded,
+    record: &Record,
+    line: Option<&str>,
+) -> Result<(), String> {
     let say = |what: String| format!("revision {}: {what}", record.revision);
     let needs = bodies_needed(&decoded.board, &record.what, &record.by);
     decoded.load(&needs).map_err(|error| say(error.to_string()))?;
@@ -270,12 +292,29 @@ fn advance(decoded: &mut Decoded, read: &Decoded, record: &Record) -> Result<(),
     if content.hash != record.board {
         return Err(say("replaying it gives another board".to_owned()));
     }
-    let (line, hash) = record.line();
-    let journal = &mut decoded.board.journal;
-    let before = if record.refounds().is_some() { 0 } else { journal.length };
-    *journal = JournalMark { length: before + line.len() as u64, hash };
+    let (length, hash) = match line {
+        Some(line) => (line.len(), hash(line.as_bytes())),
+        None => {
+            let (line, hash) = record.line();
+            (line.len(), hash)
+        }
+    };
+    let before = if record.refounds().is_some() { 0 } else { decoded.board.journal.length };
+    let journal = JournalMark { length: before + length as u64, hash };
+    if content.written_tasks() > WRITTEN_OFTEN {
+        let state =
+            content.under(decoded.board.revision, &journal).map_err(|error| say(error.to_string()))?;
+        decoded.board.journal = journal;
+        *decoded = state.as_read(&decoded.board);
+        *read = decoded.clone();
+    } else {
+        decoded.board.journal = journal;
+    }
     Ok(())
 }
+
+/// So many tasks are not written again for every later record.
+const WRITTEN_OFTEN: usize = 8;
 
 /// The board as it reads back once it is written.
 fn written(decoded: &Decoded) -> Result<Decoded, String> {
