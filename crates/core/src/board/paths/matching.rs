@@ -6,6 +6,14 @@
 
 /// Whether `path` fits the canonical text of a pattern; case counts.
 pub(super) fn fits(pattern: &str, path: &str) -> bool {
+    // `**/NAME/` and `**/NAME`, which most settings are made of, ask about one name.
+    if let Some(rest) = pattern.strip_prefix("**/") {
+        match rest.strip_suffix('/') {
+            Some(directory) if !directory.contains(['/', '*', '?']) => return is_below(directory, path),
+            None if !rest.contains('/') => return name_fits(rest, path.rsplit('/').next().unwrap_or(path)),
+            _ => {}
+        }
+    }
     // Below a directory there is at least one more name; the directory itself is no file.
     let (names, below) = match pattern.strip_suffix('/') {
         Some(directory) => (directory, &["**", "*"][..]),
@@ -15,7 +23,21 @@ pub(super) fn fits(pattern: &str, path: &str) -> bool {
     row_fits(names, path.split('/'), |name| *name == "**", |name, of| name_fits(name, of))
 }
 
+/// Whether one of the directories that the path leads through has this name.
+fn is_below(directory: &str, path: &str) -> bool {
+    let mut names = path.split('/');
+    names.next_back();
+    names.any(|name| name == directory)
+}
+
 fn name_fits(pattern: &str, name: &str) -> bool {
+    // Most names already differ at their ends.
+    let is_wild = |c| c == '*' || c == '?';
+    let head = pattern.split(is_wild).next().unwrap_or_default();
+    let tail = pattern.rsplit(is_wild).next().unwrap_or_default();
+    if !name.starts_with(head) || !name.ends_with(tail) {
+        return false;
+    }
     row_fits(pattern.chars(), name.chars(), |c| *c == '*', |c, of| *c == '?' || c == of)
 }
 
