@@ -28,6 +28,9 @@ pub struct Report {
     /// Entries of `.worktrees` that are not liza's.
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub left: Vec<PathBuf>,
+    /// Empty directories of liza's that could not be removed.
+    #[serde(serialize_with = "crate::text::serialize_path")]
+    pub not_removed: Vec<PathBuf>,
     /// Hooks from which liza's block was removed.
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub hooks: Vec<PathBuf>,
@@ -38,21 +41,21 @@ pub struct Report {
 pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     let mut report = Report { dry_run, ..Report::default() };
     if ctx.store.directory_identity().is_none() {
-        report.left = files::paths_in(ctx.machine.worktrees());
-        let ours = directories(ctx);
+        report.left = entries_of_others(ctx, &[]);
         // An earlier uninstall left its line in git's exclude file, because it could not remove its directories.
-        let unfinished = || excludes(ctx, true, true).is_ok_and(|lines| !lines.is_empty());
-        if !dry_run && report.left.iter().all(|path| ours.contains(path)) && unfinished() {
-            report.left.clear();
+        if excludes(ctx, true, true)?.is_empty() {
+            report.left = files::paths_in(ctx.machine.worktrees());
+        } else if !dry_run {
             delete_empty_directories(ctx, &mut report);
         }
-        report.excludes = excludes(ctx, report.left.is_empty(), dry_run)?;
+        report.excludes = excludes(ctx, report.no_worktrees(), dry_run)?;
         if !dry_run {
             // The copies are all that is left of a board that was removed by hand.
             report.kept = ctx.store.forget_witness(&ctx.now)?;
         }
         return Ok(report);
     }
+    super::hooks::install::refuse_unreadable(ctx)?;
     if !dry_run {
         recover::recover(ctx)?;
     }
@@ -62,10 +65,14 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
         worktrees::list_without_sizes(ctx)?.into_iter().partition(ListedWorktree::is_ours);
     report.left = theirs.into_iter().map(|worktree| worktree.path).collect();
     report.worktrees = ours.iter().map(|worktree| worktree.path.clone()).collect();
+    let others = entries_of_others(ctx, &report.worktrees);
+    let is_named = |path: &PathBuf| report.left.iter().any(|left| left.starts_with(path));
+    let others: Vec<PathBuf> = others.into_iter().filter(|path| !is_named(path)).collect();
+    report.left.extend(others);
     let aside = ctx.store.name_aside(&ctx.now);
     report.kept = Some(aside.clone());
     if dry_run {
-        report.excludes = excludes(ctx, report.left.is_empty(), true)?;
+        report.excludes = excludes(ctx, report.no_worktrees(), true)?;
         return Ok(report);
     }
     ctx.store.set_switch(
@@ -88,7 +95,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
         delete_empty_directories(ctx, &mut report);
     }
     // 4
-    report.excludes = excludes(ctx, ctx.machine.worktrees().symlink_metadata().is_err(), false)?;
+    report.excludes = excludes(ctx, report.no_worktrees(), false)?;
     crash::point("uninstall.excludes");
     // 5
     for token in ctx.machine.token_files() {
@@ -103,20 +110,50 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     Ok(report)
 }
 
+impl Report {
+    /// Whether the directory for worktrees is gone, or will be.
+    fn no_worktrees(&self) -> bool {
+        self.left.is_empty() && self.not_removed.is_empty()
+    }
+}
+
 /// The directories that liza makes for worktrees, the outermost last.
-fn directories(ctx: &Context) -> [PathBuf; 4] {
+fn directories(ctx: &Context) -> Vec<PathBuf> {
     let home = ctx.machine.worktrees();
-    [home.join(".review"), home.join(".merge"), home.join(super::ownership::GATES), home.to_owned()]
+    use super::ownership::{GATES, MERGES, PLANS, REVIEWS};
+    [REVIEWS, MERGES, PLANS, GATES].iter().map(|own| home.join(own)).chain([home.to_owned()]).collect()
+}
+
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+}
+
+/// What is in these directories besides them and liza's worktrees; a directory that is a link or a file counts itself.
+fn entries_of_others(ctx: &Context, ours: &[PathBuf]) -> Vec<PathBuf> {
+    let own = directories(ctx);
+    let mut others = Vec::new();
+    for dir in own.iter().rev() {
+        match fs::read_dir(dir) {
+            Ok(_) if is_directory(dir) => others.extend(files::paths_in(dir)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            _ => others.push(dir.clone()),
+        }
+    }
+    others.retain(|path| !ours.contains(path) && !(own.contains(path) && is_directory(path)));
+    others.sort();
+    others.dedup();
+    others
 }
 
 /// Removes those of them that are empty.
 fn delete_empty_directories(ctx: &Context, report: &mut Report) {
     for dir in directories(ctx) {
         let _ = host::anchored_path::AnchoredPath::at(ctx.root(), &dir).map(|path| path.remove_empty());
-    }
-    if report.left.is_empty() && ctx.machine.worktrees().symlink_metadata().is_ok() {
         // It could not be removed: reported, so that a person knows.
-        report.left.push(ctx.machine.worktrees().to_owned());
+        let holds = |path: &PathBuf| path.starts_with(&dir);
+        if is_directory(&dir) && !report.left.iter().chain(&report.not_removed).any(holds) {
+            report.not_removed.push(dir);
+        }
     }
 }
 

@@ -117,6 +117,40 @@ fn worktrees_of_the_user_stay_where_they_are() {
 }
 
 #[test]
+fn files_among_worktrees_are_kept_and_named() {
+    let world = World::new();
+    let mine = [world.path(".worktrees/.review/mine"), world.path(".worktrees/notes.txt")];
+    write(&world.path(".worktrees"), ".review/mine/f", "p");
+    write(&world.path(".worktrees"), "notes.txt", "n");
+    std::fs::create_dir_all(world.path(".worktrees/.gates")).unwrap();
+    let planned = world.json(&HUMAN, &["uninstall", "--dry-run"]).ok().data();
+    for again in [false, true] {
+        let data = world.json(&HUMAN, &["uninstall", "--yes"]).ok().data();
+        assert_eq!(data["left"], json!(mine), "{again}");
+        assert_eq!(data["not_removed"], json!([]));
+        assert!(mine.iter().all(|path| path.exists()) && !world.path(".worktrees/.gates").exists());
+        assert!(excludes(&world).contains("/.worktrees/"));
+        if !again {
+            assert_eq!(planned["left"], data["left"]);
+            assert_eq!(planned["excludes"], data["excludes"]);
+        }
+    }
+    // Without them, the same command removes the directory, as its dry run says.
+    std::fs::remove_dir_all(&mine[0]).unwrap();
+    std::fs::remove_file(&mine[1]).unwrap();
+    let planned = world.json(&HUMAN, &["uninstall", "--dry-run"]).ok().data();
+    let data = world.json(&HUMAN, &["uninstall", "--yes"]).ok().data();
+    assert_eq!((&planned["left"], &planned["excludes"]), (&data["left"], &data["excludes"]));
+    assert!(!world.path(".worktrees").exists() && !excludes(&world).contains("/.worktrees/"));
+    // A link in its place is the user's.
+    std::os::unix::fs::symlink(world.home(), world.path(".worktrees")).unwrap();
+    world.human(&["init", "again"]).ok();
+    let data = world.json(&HUMAN, &["uninstall", "--yes"]).ok().data();
+    assert!(data["left"].to_string().contains(".worktrees") && world.path(".worktrees").is_symlink());
+    assert_eq!(data["not_removed"], json!([]));
+}
+
+#[test]
 fn killed_uninstall_is_completed_by_the_next() {
     for point in [
         "uninstall.paused",

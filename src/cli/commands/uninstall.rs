@@ -59,13 +59,13 @@ fn words(report: &Report) -> String {
         text.line(format!("no longer excluded from git: {}", report.excludes.join(", ")));
     }
     for path in &report.left {
-        // Of liza's own directories only the outermost is named here, if it could not be removed.
-        let why = if path.ends_with(crate::store::WORKTREES) {
-            "removing it failed, delete it yourself"
-        } else {
-            "kept, because liza did not create it"
-        };
-        text.line(format!("{why}: {}", path.display()));
+        text.line(format!("kept, because liza did not create it: {}", path.display()));
+    }
+    for path in &report.not_removed {
+        text.line(format!(
+            "empty, but removing it failed (`liza uninstall` tries again): {}",
+            path.display()
+        ));
     }
     match &report.kept {
         Some(kept) => text.line(format!(
@@ -75,16 +75,4 @@ fn words(report: &Report) -> String {
         None => text.line("there is no board here"),
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn directory_that_could_not_be_removed_is_not_called_foreign() {
-        let left = |path: &str| words(&Report { left: vec![path.into()], ..Report::default() });
-        assert!(left("/r/.worktrees").contains("removing it failed, delete it yourself: /r/.worktrees"));
-        assert!(left("/r/.worktrees/mine").contains("liza did not create it: /r/.worktrees/mine"));
-    }
 }

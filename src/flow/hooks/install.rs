@@ -156,15 +156,35 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<()> {
     Ok(files::sync_parent(path)?)
 }
 
-/// Removes every block, from git's present and default hook directories. Other programs' hooks are restored as they
-/// were.
-pub fn uninstall(ctx: &Context) -> Result<Vec<Done>> {
-    human(ctx, "remove hooks")?;
+/// Git's default hook directory, and its present one.
+fn hook_dirs(ctx: &Context) -> Result<Vec<PathBuf>> {
     let mut dirs = vec![ctx.repo.common_dir.join("hooks")];
     let looked_at = hook_dir::find(ctx)?.dir;
     if !dirs.contains(&looked_at) {
         dirs.push(looked_at);
     }
+    Ok(dirs)
+}
+
+/// Refuses, before anything is changed, if a hook cannot be read: it is unknown whether it runs liza.
+pub fn refuse_unreadable(ctx: &Context) -> Result<()> {
+    for dir in hook_dirs(ctx)? {
+        for path in Hook::ALL.map(|hook| dir.join(hook.name())) {
+            let Ok(meta) = fs::symlink_metadata(&path) else { continue };
+            text_of(&path, &meta).map_err(|error| {
+                Failure::io("read", &path, &error)
+                    .hint("nothing was changed; make that hook readable, or move it away")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes every block. Other programs' hooks are restored as they were.
+pub fn uninstall(ctx: &Context) -> Result<Vec<Done>> {
+    human(ctx, "remove hooks")?;
+    refuse_unreadable(ctx)?;
+    let dirs = hook_dirs(ctx)?;
     let mut done = Vec::new();
     for dir in dirs {
         for hook in Hook::ALL {
@@ -185,7 +205,6 @@ pub fn uninstall(ctx: &Context) -> Result<Vec<Done>> {
 
 fn take(path: &Path) -> Result<Option<String>> {
     let Ok(meta) = fs::symlink_metadata(path) else { return Ok(None) };
-    // Whether an unreadable hook runs liza is unknown: it is not passed over.
     let text = text_of(path, &meta).map_err(|error| Failure::io("read", path, &error))?;
     let Some(text) = text.filter(|text| script::has_block(text)) else { return Ok(None) };
     let rest = script::without_block(&text);
