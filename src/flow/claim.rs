@@ -252,9 +252,12 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(SyncRecorded, u64)> {
     // Checked before anything is changed.
     ctx.ask(&snapshot.board, record(integration.clone(), Vec::new()))?;
     let (path, branch) = worktree_of(ctx, &snapshot.board, task)?;
-    // A git that died here, in an earlier `task sync` for example, cannot remove its locks.
-    git::locks::clear_dead(&path, &super::leftovers::git_dir(ctx, &path));
-    git::refs::clear_free_lock(&ctx.repo, &branch);
+    // A git that died here, in an earlier `task sync` for example, cannot remove its locks. In a container `liza doctor`
+    // removes them, once they are old: a git outside, which may own them, cannot be seen.
+    if git::locks::sees_every_process() {
+        git::locks::clear_dead(&path, &super::leftovers::git_dir(ctx, &path));
+        git::refs::clear_free_lock(&ctx.repo, &branch);
+    }
     let not_work = super::prepared::not_work(&snapshot.board, task);
     let untouched = attempt_of(&snapshot.board, task)
         .and_then(|attempt| attempt.handout.clone())

@@ -144,7 +144,9 @@ fn gc_works_after_killed_ref_deletion() {
 
 #[test]
 fn sync_works_after_killed_merge() {
-    if !cfg!(target_os = "linux") {
+    // Where liza cannot see every process, it leaves young locks alone.
+    if !liza::git::locks::sees_every_process() {
+        eprintln!("skipped: this is a container, where the locks of a killed git must be old");
         return;
     }
     let world = World::new();

@@ -64,6 +64,13 @@ fn has_open(process: &Path, identity: (u64, u64, i64, i64)) -> bool {
     })
 }
 
+/// Whether every process of this machine can be seen. In a container those outside cannot.
+pub fn sees_every_process() -> bool {
+    /// The kernel's number for the first namespace of process ids.
+    const FIRST: &str = "pid:[4026531836]";
+    fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link == Path::new(FIRST))
+}
+
 /// Whether a git runs in this repository; true if processes cannot be listed.
 pub fn git_at_work(repo: &Repo) -> bool {
     let Ok(processes) = fs::read_dir("/proc") else { return true };
