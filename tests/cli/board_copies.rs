@@ -57,6 +57,25 @@ fn journal_copy_alone_restores_the_board() {
     world.sound();
 }
 
+/// The advice of `doctor` about a damaged copy works.
+#[test]
+fn damaged_journal_copy_is_named_and_made_again() {
+    let world = board();
+    let copy = world.path(".git/liza/log.yaml");
+    let text = std::fs::read_to_string(&copy).unwrap();
+    std::fs::write(&copy, text.replacen("first", "frist", 1)).unwrap();
+    world.human(&["verify"]).exits(6);
+    let found = world.human(&["doctor"]).exits(1);
+    assert!(
+        found.stdout.contains("differs from its copy below .git")
+            && found.stdout.contains(".git/liza/log.yaml")
+    );
+    std::fs::remove_file(&copy).unwrap();
+    world.human(&["note", "second"]).ok();
+    world.human(&["verify"]).ok();
+    world.sound();
+}
+
 /// A command that was at work when `.liza` was removed may have made its directory and lock again.
 #[test]
 fn emptied_board_directory_is_restored() {

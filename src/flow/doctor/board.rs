@@ -196,8 +196,15 @@ pub fn story(scene: &Scene) -> Result<Vec<Finding>> {
     let log_damaged = matches!(scene.log_damage(board), Ok(Some(_)));
     for check in verify::verify_board(scene.ctx, snapshot, scene.archive()) {
         // Those have their own examinations.
-        let elsewhere = ["invariants", "board file", "refs", "worktrees", "copies"].contains(&check.name)
-            || (log_damaged && ["log chain", "replay"].contains(&check.name));
+        let elsewhere = match check.name {
+            "invariants" | "board file" | "refs" | "worktrees" => true,
+            "log chain" | "replay" => log_damaged,
+            "copies" => {
+                let store = &scene.ctx.store;
+                log_damaged || store.is_behind_witness().is_some() || !store.lost_archived().is_empty()
+            }
+            _ => false,
+        };
         if check.ok || elsewhere {
             continue;
         }
@@ -212,6 +219,10 @@ pub fn story(scene: &Scene) -> Result<Vec<Finding>> {
             "branches" => (
                 "story.branch",
                 "restore it with `git branch` from refs/liza/attempts, refs/liza/submitted or the reflog; or release the task",
+            ),
+            "copies" => (
+                "story.copies",
+                "if `liza verify` finds nothing else, the copy is damaged: delete the file named last, and the next change makes it again; otherwise restore .liza from a backup",
             ),
             "archive" => ("story.archive", "restore that file from a backup, or move it away"),
             _ => (

@@ -182,7 +182,8 @@ impl Store {
             // Later records than the journal's are checked here, all others with the journal.
             witness.records().map_err(|error| error.to_string())?;
             if !copy.starts_with(&text) {
-                return Err("the journal differs from its copy below .git".to_owned());
+                let copy = witness.log();
+                return Err(format!("the journal differs from its copy below .git: {}", copy.display()));
             }
         }
         let names = names_in(&witness.archive()).unwrap_or_default();
@@ -197,7 +198,13 @@ impl Store {
                 (Err(error), _) if error.kind() == io::ErrorKind::NotFound => {
                     return Err(format!("archive/{name} is gone; its copy is kept below .git"));
                 }
-                _ => return Err(format!("archive/{name} differs from its copy below .git")),
+                _ => {
+                    let copy = witness.archive().join(name);
+                    return Err(format!(
+                        "archive/{name} differs from its copy below .git: {}",
+                        copy.display()
+                    ));
+                }
             }
         }
         let records = copy.lines().count();
