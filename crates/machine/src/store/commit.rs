@@ -340,7 +340,10 @@ impl Store {
         crash::point("commit.7");
         // 8
         let synced = super::files::sync_dir(self.dir());
-        locked.lock.raise_mark(revision);
+        // The next commit takes the mark as a sign that this board is on disk.
+        if synced.is_ok() {
+            locked.lock.raise_mark(revision);
+        }
         crash::point("commit.8");
         self.follow(&locked.decoded.board.journal, &line);
         match synced {
