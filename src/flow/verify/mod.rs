@@ -261,7 +261,8 @@ fn replay(ctx: &Context, journal: &Journal, now: &Snapshot) -> Result<String> {
     };
     let behind = journal.records.partition_point(|record| record.revision <= oldest);
     let (records, lines) = (&journal.records[behind..], journal.lines_from(behind));
-    let kept = journal.marked().filter(|(record, _)| images.contains(&record.revision));
+    let proved = ctx.store.images_to_prove(revision);
+    let kept = journal.marked().filter(|(record, _)| proved.contains(&record.revision));
     let kept: Vec<(&Record, JournalMark)> = kept.map(|(record, mark)| (record, mark())).collect();
     let store = &ctx.store;
     let check = |images: &[(&Record, JournalMark)]| {
@@ -276,7 +277,9 @@ fn replay(ctx: &Context, journal: &Journal, now: &Snapshot) -> Result<String> {
     );
     older.and(newer).map_err(anyhow::Error::msg)?;
     let at = at.map_err(anyhow::Error::msg)?;
-    if at.board.revision == revision && now.text() != at.text() && now.warning.is_none() {
+    let is_recorded = journal.records.last().is_some_and(|last| last.board == now.origin.board_hash());
+    let is_same = at.board.revision == revision && now.text() == at.text() && is_recorded;
+    if !is_same && now.warning.is_none() {
         bail!("the log does not give the board of revision {revision}");
     }
     Ok(format!("revisions {oldest} to {} rebuilt from the log", at.board.revision))

@@ -44,7 +44,9 @@ impl Content {
         let mut fresh = String::new();
         emit_beside(&board.rest, &kept, &mut fresh)?;
         debug_assert!(
-            kept.is_empty() || is_written(&board.rest, &fresh),
+            kept.is_empty()
+                || is_written(&board.rest, &fresh)
+                || former.is_some_and(|former| !is_written(former, origin.top())),
             "kept entries are as they would be written"
         );
         let top = fresh.len();

@@ -99,6 +99,11 @@ impl Origin {
         Ok(())
     }
 
+    /// Hash of the board, as in the record of its revision.
+    pub fn board_hash(&self) -> String {
+        board_hash(self.top(), &self.hashes)
+    }
+
     pub(super) fn top(&self) -> &str {
         &self.text[self.top.clone()]
     }
@@ -183,7 +188,7 @@ impl Decoded {
 
     /// Hash of the board that was read, as in the record of its revision.
     pub fn board_hash(&self) -> String {
-        board_hash(self.origin.top(), &self.origin.hashes)
+        self.origin.board_hash()
     }
 
     /// As [`Origin::check_tasks`].
@@ -314,8 +319,8 @@ pub(super) fn find_line(text: &str, start: &str) -> Option<usize> {
 }
 
 /// The text with a right checksum, whatever its content: to test the checks behind it.
-#[cfg(any(test, fuzzing))]
-pub(super) fn sealed(text: &str) -> String {
+#[cfg(any(test, fuzzing, feature = "testing"))]
+pub fn sealed(text: &str) -> String {
     let end = end_line(text).ok().map_or(text.len(), |end| end.start);
     format!("{}end: \"{}\"\n", &text[..end], {
         let above = &text[..end];

@@ -173,7 +173,7 @@ impl Store {
     /// The board that an edited file is compared with, as the journal has it. After a power cut the mark may
     /// lag; then it is the newest board of the log.
     pub(super) fn last_good(&self, mark: u64) -> Result<Decoded, StoreError> {
-        self.rebuild_from(Some(mark), |image| self.is_on_record(image)).or_else(|_| self.rebuild_published())
+        self.rebuild(Some(mark)).or_else(|_| self.rebuild_published())
     }
 
     /// Reads an edited file and compares it with the board it was made from: agents continue while a person

@@ -11,6 +11,7 @@
 //! revision is wrong. A reader of an image checks afterwards that the image still exists; a slow reader of the board
 //! itself finds a wrong checksum and reads again.
 
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -147,8 +148,16 @@ impl Store {
     /// The revisions of the images that a reader of the board of `revision` may rely on, oldest first.
     pub fn images_before(&self, revision: u64) -> Vec<u64> {
         let mut images = self.image_revisions();
-        images.retain(|image| is_relied_on(*image, revision));
+        images.retain(|image| is_relied_on(*image, revision) && *image <= revision);
         images
+    }
+
+    /// The revisions of the images that must be what the log says. A power cut may have brought back the name of one
+    /// that was just overwritten: it says nothing, and a later commit removes it.
+    pub fn images_to_prove(&self, revision: u64) -> BTreeSet<u64> {
+        let past = revision.saturating_sub(IMAGES_KEPT);
+        let overwritten = past.saturating_sub(2 * SYNCED_EVERY)..=past;
+        self.image_revisions().into_iter().filter(|image| !overwritten.contains(image)).collect()
     }
 
     /// Keeps the superseded board as an image: its file, if it is `fit` and still has this identity, or else
@@ -259,7 +268,7 @@ mod tests {
         }
         store.make_room(208, 1, true).give_up();
         assert_eq!(store.image_revisions()[..2], [3, 208 - IMAGES_KEPT + 1]);
-        assert_eq!(store.images_before(208).last(), Some(&u64::MAX));
+        assert_eq!(store.images_before(208).last(), Some(&200));
     }
 
     #[test]

@@ -346,7 +346,7 @@ impl Store {
         let kept = kept.and_then(|(bytes, _)| Decoded::new(bytes).ok()).filter(|kept| {
             kept.board.revision == revision && kept.check_tasks().is_ok() && self.is_on_record(kept)
         });
-        let rebuilt = || self.rebuild_from(Some(revision), |image| self.is_on_record(image)).ok();
+        let rebuilt = || self.rebuild(Some(revision)).ok();
         let mut found = kept.or_else(rebuilt)?;
         found.load(&Needs::Everything).ok()?;
         Some(found)

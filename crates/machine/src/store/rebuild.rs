@@ -69,6 +69,10 @@ impl Store {
         let decoded = Decoded::new(bytes).map_err(|error| error.to_string());
         decoded
             .and_then(|decoded| decoded.check_tasks().map(|()| decoded))
+            .and_then(|decoded| match decoded.board.revision {
+                same if same == revision => Ok(decoded),
+                other => Err(format!("it is the board of revision {other}")),
+            })
             .map_err(|error| format!("image {revision}: {error}"))
     }
 
@@ -80,11 +84,19 @@ impl Store {
         journal: &JournalMark,
         prover: &mut Prover,
     ) -> Result<(), String> {
-        let bytes = match self.image_bytes_into(record.revision, prover.memory()) {
-            Ok(bytes) => bytes,
-            // A command has removed the image since the images were listed.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(format!("{}: {error}", self.layout().image(record.revision).display())),
+        let path = self.layout().image(record.revision);
+        let mut tries = 0;
+        let bytes = loop {
+            match self.image_bytes_into(record.revision, prover.memory()) {
+                Ok(bytes) => break bytes,
+                // A command has removed the image since the images were listed.
+                Err(_) if std::fs::symlink_metadata(&path).is_err_and(|error| is_not_found(&error)) => {
+                    return Ok(());
+                }
+                // It was changed while it was read.
+                Err(error) if is_not_found(&error) && tries < 5 => tries += 1,
+                Err(error) => return Err(format!("{}: {error}", path.display())),
+            }
         };
         prover
             .prove(bytes, record.revision, journal, &record.board)
@@ -101,13 +113,18 @@ impl Store {
         decoded.ok().filter(|decoded| decoded.board.revision == revision && decoded.check_tasks().is_ok())
     }
 
-    /// Rebuilds the board of `revision`; without one, the newest board of the log.
+    /// Rebuilds the board of `revision`; without one, the newest board of the log. The log proves it.
     pub fn rebuild(&self, revision: Option<u64>) -> Result<Decoded, StoreError> {
+        self.rebuild_from(revision, |image| self.is_on_record(image))
+    }
+
+    /// The same for a person to read: an image that the log does not prove is used too.
+    pub fn rebuild_unproven(&self, revision: Option<u64>) -> Result<Decoded, StoreError> {
         self.rebuild_from(revision, |_| true)
     }
 
-    /// The same; an image of exactly that revision is used only if `is_fit`, because no record after it proves it.
-    pub(super) fn rebuild_from(
+    /// Rebuilds a board; an image with no record after it is used only if `is_fit`, because no record proves it.
+    fn rebuild_from(
         &self,
         revision: Option<u64>,
         is_fit: impl Fn(&Decoded) -> bool,
@@ -117,6 +134,7 @@ impl Store {
             hint: "restore .liza from a backup; task branches and refs in git are untouched".to_owned(),
         };
         let began = self.log_begins_at();
+        let mut broken = None;
         for start in self
             .image_revisions()
             .into_iter()
@@ -131,11 +149,21 @@ impl Store {
                 return replay(image, &[], revision).map_err(nothing);
             }
             // Between the image and the first record the log has a gap.
-            if start + 1 < began {
+            if start.saturating_add(1) < began {
                 break;
             }
-            let records = self.records_after(&image.board)?;
-            match replay(image, &records, revision) {
+            let (records, lines) = match self.lines_after(&image.board) {
+                Ok(after) => after,
+                // The log may follow another image: any process can write one.
+                Err(error) => {
+                    broken.get_or_insert(error);
+                    continue;
+                }
+            };
+            if records.is_empty() && !is_fit(&image) {
+                continue;
+            }
+            match replay_lines(image, &records, Some(&lines), revision) {
                 Ok(rebuilt) => return Ok(rebuilt),
                 Err(_) if start > 1 => continue,
                 Err(message) => return Err(nothing(message)),
@@ -143,12 +171,16 @@ impl Store {
         }
         // A log that was never started again makes every board, from nothing.
         if began == 1 && revision != Some(0) {
-            let records = self.records_after(&Board::nothing())?;
+            let (records, lines) = self.lines_after(&Board::nothing())?;
+            let nothing = Decoded::unwritten(Board::nothing());
             if !records.is_empty()
-                && let Ok(rebuilt) = replay(Decoded::unwritten(Board::nothing()), &records, revision)
+                && let Ok(rebuilt) = replay_lines(nothing, &records, Some(&lines), revision)
             {
                 return Ok(rebuilt);
             }
+        }
+        if let Some(error) = broken {
+            return Err(error);
         }
         Err(nothing(match revision {
             Some(revision) if revision < began => format!(
@@ -163,11 +195,12 @@ impl Store {
     /// As [`Store::rebuild`], but fails if the result is older than what was published.
     pub fn rebuild_published(&self) -> Result<Decoded, StoreError> {
         let published = self.published_revision();
-        let rebuilt = self.rebuild(None)?;
-        if rebuilt.board.revision >= published {
+        if let Ok(rebuilt) = self.rebuild(None)
+            && rebuilt.board.revision >= published
+        {
             return Ok(rebuilt);
         }
-        let newest = rebuilt.board.revision;
+        let newest = self.rebuild_unproven(None)?.board.revision;
         Err(StoreError::Invalid {
             message: format!(
                 "state.yaml and log.yaml are both damaged: revision {published} was published, but image and log make only revision {newest}"
@@ -205,21 +238,31 @@ impl Store {
 
     /// The complete records of the log after a board; a torn last record is left out, it was never published.
     pub fn records_after(&self, board: &Board) -> Result<Vec<Record>, StoreError> {
+        self.lines_after(board).map(|(records, _)| records)
+    }
+
+    /// The same, with the lines they were read from.
+    fn lines_after(&self, board: &Board) -> Result<(Vec<Record>, String), StoreError> {
         let path = self.layout().log();
         let length = std::fs::metadata(&path).map(|meta| meta.len()).unwrap_or(0);
         // A log that was refounded on this board begins after it.
-        let behind = self.log_begins_at() == board.revision + 1;
+        let behind = self.log_begins_at() == board.revision.saturating_add(1);
         let mark = if behind { JournalMark::default() } else { board.journal.clone() };
         if length <= mark.length {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), String::new()));
         }
         let text = self.read_log_text(length)?;
         let start = usize::try_from(mark.length).unwrap_or(usize::MAX);
-        let Some(tail) = text.get(start..) else { return Ok(Vec::new()) };
-        let whole = tail.rfind('\n').map_or(0, |at| at + 1);
-        crate::wire::log::read_chain(&tail[..whole], mark.hash)
+        let Some(tail) = text.get(start..) else { return Ok((Vec::new(), String::new())) };
+        let whole = &tail[..tail.rfind('\n').map_or(0, |at| at + 1)];
+        crate::wire::log::read_chain(whole, mark.hash)
+            .map(|records| (records, whole.to_owned()))
             .map_err(|error| super::log_file::log_broken(&error))
     }
+}
+
+fn is_not_found(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::NotFound
 }
 
 fn listed(revisions: impl Iterator<Item = u64>) -> String {
@@ -269,10 +312,11 @@ fn played(
     for record in records {
         advance(&mut at, &mut read, record, lines.as_mut().and_then(Iterator::next))?;
         if read_each {
-            at = written(&at)?;
+            at = written(&at, &read)?;
+            read = at.clone();
         }
     }
-    if records.is_empty() || read_each { Ok(at) } else { written(&at) }
+    if records.is_empty() || read_each { Ok(at) } else { written(&at, &read) }
 }
 
 /// Applies one more record in memory; the text stays that of `read`, a board before, unless much of it is new.
@@ -316,11 +360,11 @@ fn advance(
 /// So many tasks are not written again for every later record.
 const WRITTEN_OFTEN: usize = 8;
 
-/// The board as it reads back once it is written.
-fn written(decoded: &Decoded) -> Result<Decoded, String> {
+/// The board as it reads back once it is written; `read` is the one its text is from.
+fn written(decoded: &Decoded, read: &Decoded) -> Result<Decoded, String> {
     let board = &decoded.board;
     let say = |what: String| format!("revision {}: {what}", board.revision);
-    let content = decoded.content().map_err(|error| say(error.to_string()))?;
+    let content = decoded.content_after(read).map_err(|error| say(error.to_string()))?;
     let state = content.under(board.revision, &board.journal).map_err(|error| say(error.to_string()))?;
     Decoded::new(state.text().into_bytes()).map_err(|error| say(error.to_string()))
 }
