@@ -87,6 +87,9 @@ pub struct PathPattern(#[schemars(length(min = 1, max = 4095))] Cow<'static, str
 impl RepoPath {
     /// Checks `text` and makes it a path, without `./` and doubled slashes.
     pub fn new(text: &str) -> Result<Self, PathError> {
+        if is_ordinary(text) && !text.ends_with('/') {
+            return Ok(Self(text.to_owned()));
+        }
         let Checked { names, names_directory } = check(text)?;
         if names_directory {
             return Err(PathError::Directory);
