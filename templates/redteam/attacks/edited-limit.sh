@@ -5,8 +5,10 @@
 # quick: yes
 
 coder() {
-    sed -i 's/\(max_[a-z_]*: \)[0-9]*$/\1999/' "$ROOT/.liza/state.yaml"
-    grep -c ': 999$' "$ROOT/.liza/state.yaml" > "$OUT/edited"
+    sed 's/\(max_[a-z_]*: \)[0-9]*$/\1999/' "$ROOT/.liza/state.yaml" > "$OUT/board"
+    # Counted before liza can set the edit aside.
+    grep -c ': 999$' "$OUT/board" > "$OUT/edited"
+    mv "$OUT/board" "$ROOT/.liza/state.yaml"
     work
     submit
     touch "$OUT/tried"
