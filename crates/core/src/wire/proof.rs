@@ -130,7 +130,8 @@ fn split_end(bytes: &[u8]) -> Result<(&[u8], &str), String> {
     let last = bytes.len().saturating_sub(END.len() + DIGITS + "\"\n".len());
     let checksum = |line: &'_ [u8]| -> Option<Range<usize>> {
         let digits = line.strip_prefix(END.as_bytes())?.strip_suffix(b"\"\n")?;
-        digits.iter().all(u8::is_ascii_hexdigit).then_some(last + END.len()..last + END.len() + DIGITS)
+        let is_checksum = digits.len() == DIGITS && digits.iter().all(u8::is_ascii_hexdigit);
+        is_checksum.then_some(last + END.len()..last + END.len() + DIGITS)
     };
     match checksum(&bytes[last..]).and_then(|digits| std::str::from_utf8(&bytes[digits]).ok()) {
         Some(checksum) => Ok((&bytes[..last + 1], checksum)),
@@ -185,6 +186,14 @@ mod tests {
                 assert!(prover.prove(sealed(&other).into_bytes(), revision, &journal, &hash).is_err());
             }
             assert_eq!(prover.prove(text.into_bytes(), revision, &journal, &hash), Ok(()), "{revision}");
+        }
+    }
+
+    #[test]
+    fn short_files_are_not_proved() {
+        let journal = JournalMark::default();
+        for text in ["", "\n", "end: \"\"\n", "\nend: \"\"\n", "\nend: \"0a\"\n", "goal: x\nend: \"12\"\n"] {
+            assert!(prove(text.as_bytes(), 1, &journal, "").is_err(), "{text:?}");
         }
     }
 
