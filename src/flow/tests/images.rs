@@ -125,6 +125,32 @@ fn image_above_the_board_proves_and_restores_nothing() {
     }
 }
 
+#[test]
+fn genuine_image_under_another_number_is_not_replayed() {
+    let scene = long_scene();
+    let last = scene.revision();
+    let good = std::fs::read_to_string(scene.path(".liza/state.yaml")).expect("a board");
+    let before =
+        std::fs::read_to_string(scene.path(&format!(".liza/images/{}.yaml", last - 1))).expect("an image");
+    for revision in [500, u64::MAX] {
+        let line = format!("\nrevision: {}\n", last - 1);
+        let other = before.replacen(&line, &format!("\nrevision: {revision}\n"), 1);
+        assert_ne!(other, before);
+        plant(&scene, revision, &sealed(&other));
+        let store = scene.person().ctx().store;
+        assert!(store.rebuild(None).expect("the log makes it").text() == good, "{revision}");
+        assert!(store.rebuild_published().expect("the log makes it").text() == good, "{revision}");
+        assert!(replay(&scene).ok, "{revision}");
+    }
+}
+
+#[test]
+fn image_of_a_few_bytes_is_found() {
+    let scene = long_scene();
+    plant(&scene, scene.revision() - 2, "\nend: \"\"\n");
+    assert!(!replay(&scene).ok);
+}
+
 /// The present board, which is forged, as the board of `revision`.
 fn forged_as(scene: &Scene, revision: u64) -> String {
     let text = std::fs::read_to_string(scene.path(".liza/state.yaml")).expect("a board");

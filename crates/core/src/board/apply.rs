@@ -69,7 +69,8 @@ pub fn apply(
     if let Some(key) = request {
         remember(board, call.by.id(), key, &*outcome);
     }
-    board.revision += 1;
+    // An image that any process can write may have the highest number; the record behind it has another one.
+    board.revision = board.revision.saturating_add(1);
     Ok(Applied::Changed(outcome))
 }
 

@@ -195,12 +195,11 @@ impl Store {
     /// As [`Store::rebuild`], but fails if the result is older than what was published.
     pub fn rebuild_published(&self) -> Result<Decoded, StoreError> {
         let published = self.published_revision();
-        if let Ok(rebuilt) = self.rebuild(None)
-            && rebuilt.board.revision >= published
-        {
-            return Ok(rebuilt);
-        }
-        let newest = self.rebuild_unproven(None)?.board.revision;
+        let newest = match self.rebuild(None) {
+            Ok(rebuilt) if rebuilt.board.revision >= published => return Ok(rebuilt),
+            Ok(rebuilt) => rebuilt.board.revision,
+            Err(_) => self.rebuild_unproven(None)?.board.revision,
+        };
         Err(StoreError::Invalid {
             message: format!(
                 "state.yaml and log.yaml are both damaged: revision {published} was published, but image and log make only revision {newest}"
@@ -332,6 +331,13 @@ fn advance(
     let call = Call::new(record.by.clone(), &record.at, &record.world);
     apply(&mut decoded.board, &record.what, &call, record.request.as_ref())
         .map_err(|refusal| say(format!("its transition is refused on replay: {refusal}")))?;
+    // The hash of a board says nothing about its revision, and an image may have any.
+    if decoded.board.revision != record.revision {
+        return Err(say(format!(
+            "it follows a board that calls itself revision {}",
+            decoded.board.revision.saturating_sub(1)
+        )));
+    }
     let content = decoded.content_after(read).map_err(|error| say(error.to_string()))?;
     if content.hash != record.board {
         return Err(say("replaying it gives another board".to_owned()));
