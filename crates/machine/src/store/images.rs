@@ -30,7 +30,7 @@ use super::read::LARGEST_STATE;
 /// How many former boards are kept while they are small.
 pub const IMAGES_KEPT: u64 = 64;
 const IMAGES_AT_LEAST: u64 = 4;
-/// Of the commits that overwrite the file of an image, at least one in so many syncs the directory of images. A power cut may
+/// One commit in so many syncs the directory of images. A power cut may
 /// undo what was done to it since, and leave that many images fewer.
 const SYNCED_EVERY: u64 = 16;
 
@@ -47,7 +47,8 @@ fn most_bytes() -> u64 {
 #[derive(Debug, Default)]
 pub(super) struct Room {
     file: Option<PathBuf>,
-    /// The loss of its former name must be on disk before it is overwritten.
+    /// The directory of images is synced before the board is written: the loss of the file's former name must be on disk,
+    /// or it is time to sync what was done to images since.
     is_synced_first: bool,
 }
 
@@ -64,8 +65,8 @@ impl Store {
     /// Removes images that are too old, or too much once `former`, of `size` bytes, becomes an image. Returns a
     /// file that may be overwritten. `is_durable`: the board of `former` is on disk.
     pub(super) fn make_room(&self, former: u64, size: u64, is_durable: bool) -> Room {
-        let mut room = Room::default();
-        if former.is_multiple_of(SYNCED_EVERY) {
+        let mut room = Room { file: None, is_synced_first: former.is_multiple_of(SYNCED_EVERY) };
+        if room.is_synced_first {
             self.remove_returned(former);
         }
         for revision in self.surplus(former, size, most_bytes()) {
@@ -76,9 +77,8 @@ impl Store {
                 make_young(&temp);
                 crash::point("commit.4-room");
                 // After a power cut, readers of an older board would rely on this image.
-                let is_synced_first =
-                    !is_durable || is_relied_on(revision, former) || former.is_multiple_of(SYNCED_EVERY);
-                room = Room { file: Some(temp), is_synced_first };
+                room.is_synced_first |= !is_durable || is_relied_on(revision, former);
+                room.file = Some(temp);
             } else {
                 let _ = fs::remove_file(image);
             }
@@ -120,7 +120,6 @@ impl Store {
 
     /// Writes a board into the freed file; returns false, leaving no file, if none can be used.
     pub(super) fn write_over(&self, room: &Room, new: &NewState) -> Result<bool, StoreError> {
-        let Some(temp) = &room.file else { return Ok(false) };
         if room.is_synced_first {
             let images = self.layout().images();
             let Ok(directory) = fs::File::open(&images) else {
@@ -132,6 +131,7 @@ impl Store {
                 return Err(error).doing("sync", &images);
             }
         }
+        let Some(temp) = &room.file else { return Ok(false) };
         let opened = open_no_follow(temp, OpenOptions::new().write(true))
             .and_then(|file| Ok((file.metadata()?, file)));
         match opened {
@@ -259,7 +259,7 @@ mod tests {
             assert!(room.file.is_none() || read.first() == Some(&(former - IMAGES_KEPT + 1)), "{former}");
             room.give_up();
         }
-        assert_eq!(synced, (65..=200).filter(|former| former % SYNCED_EVERY == 0).collect::<Vec<_>>());
+        assert_eq!(synced, (1..=200).filter(|former| former % SYNCED_EVERY == 0).collect::<Vec<_>>());
         // The former board may not be on disk: then a reader may need the image.
         assert!(store.make_room(201, 1, false).is_synced_first);
         // Names that a power cut brought back do not stay, and no number is too high.
