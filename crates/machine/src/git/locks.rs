@@ -7,7 +7,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-use super::checkouts::Checkout;
+use super::checkouts::{self, Checkout};
 use super::prelude::*;
 
 /// An existing lock file.
@@ -106,12 +106,23 @@ pub fn clear_if_free(path: &Path, repo: &Repo) {
 }
 
 fn is_git_here(process: &Path, repo: &Repo) -> bool {
-    is_git_at(process, &[&repo.root, &repo.common_dir])
+    if !is_git(process) {
+        return false;
+    }
+    // A worktree may be anywhere. If they cannot be listed, any git may work in one.
+    let Ok(checkouts) = checkouts::list(repo) else { return true };
+    let mut places = vec![repo.root.as_path(), repo.common_dir.as_path()];
+    places.extend(checkouts.iter().filter_map(|checkout| checkout.path.as_deref()));
+    is_git_at(process, &places)
+}
+
+fn is_git(process: &Path) -> bool {
+    fs::read_to_string(process.join("comm")).is_ok_and(|name| name.starts_with("git"))
 }
 
 /// Whether this is a git that may work at one of these paths, by its directory, arguments and environment.
 fn is_git_at(process: &Path, places: &[&Path]) -> bool {
-    if !fs::read_to_string(process.join("comm")).is_ok_and(|name| name.starts_with("git")) {
+    if !is_git(process) {
         return false;
     }
     let inside = |path: &Path| places.iter().any(|place| path.starts_with(place));
@@ -240,17 +251,24 @@ mod tests {
             return;
         }
         assert!(!git_at_work(&repo));
-        let mut git = std::process::Command::new("git");
-        git.arg(format!("--git-dir={}", repo.common_dir.display())).args(["cat-file", "--batch"]);
-        git.current_dir("/").stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
-        let mut alive = crate::testing::start(&mut git);
-        let until = std::time::Instant::now() + Duration::from_secs(30);
-        while !git_at_work(&repo) {
-            assert!(std::time::Instant::now() < until, "the git that was started is not seen");
-            std::thread::yield_now();
+        // A directory whose path does not begin like the repository's.
+        let elsewhere = tempfile::tempdir().unwrap();
+        let worktree = elsewhere.path().canonicalize().unwrap().join("w");
+        fixture.git(&["worktree", "add", "--detach", &worktree.display().to_string()]);
+        let named = format!("--git-dir={}", repo.common_dir.display());
+        for (dir, args) in [(Path::new("/"), vec![named.as_str()]), (worktree.as_path(), Vec::new())] {
+            let mut git = std::process::Command::new("git");
+            git.args(args).args(["cat-file", "--batch"]).env_remove("PWD");
+            git.current_dir(dir).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+            let mut alive = crate::testing::start(&mut git);
+            let until = std::time::Instant::now() + Duration::from_secs(30);
+            while !git_at_work(&repo) {
+                assert!(std::time::Instant::now() < until, "the git that was started in {dir:?} is not seen");
+                std::thread::yield_now();
+            }
+            drop(alive.stdin.take());
+            alive.wait().unwrap();
+            assert!(!git_at_work(&repo));
         }
-        drop(alive.stdin.take());
-        alive.wait().unwrap();
-        assert!(!git_at_work(&repo));
     }
 }
