@@ -1,5 +1,6 @@
 //! Which worktrees of merged tasks stay, and which may be removed.
 
+use super::ownership::REVIEWS;
 use super::prelude::*;
 use crate::git::landed::proof;
 use crate::policy::worktrees::KeepMerged;
@@ -50,5 +51,5 @@ pub fn has_landed(ctx: &Context, board: &Board, task: &Task, head: &CommitId) ->
 pub fn finish_deletions(ctx: &Context) -> Result<()> {
     let home = ctx.machine.worktrees();
     ctx.worktrees().finish_deletions(home)?;
-    Ok(ctx.worktrees().finish_deletions(&home.join(".review"))?)
+    Ok(ctx.worktrees().finish_deletions(&home.join(REVIEWS))?)
 }

@@ -13,6 +13,7 @@ use super::init::{EXCLUDES, excluded};
 use super::prelude::*;
 use super::recover;
 use super::worktrees::{self, ListedWorktree};
+use crate::git::worktree::GOING;
 use crate::store::files;
 
 #[derive(Debug, Default, Serialize)]
@@ -87,6 +88,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     // 3
     {
         let _one_at_a_time = ctx.machine.lock_worktrees()?;
+        super::merged::finish_deletions(ctx)?;
         for worktree in &ours {
             report.saved.extend(worktrees::save(ctx, worktree)?);
             worktrees::remove(ctx, &worktree.path)?;
@@ -139,7 +141,13 @@ fn entries_of_others(ctx: &Context, ours: &[PathBuf]) -> Vec<PathBuf> {
             _ => others.push(dir.clone()),
         }
     }
-    others.retain(|path| !ours.contains(path) && !(own.contains(path) && is_directory(path)));
+    // A deletion that was interrupted is finished, not left.
+    let is_going = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(GOING.as_bytes()))
+    };
+    others.retain(|path| {
+        !ours.contains(path) && !(is_directory(path) && (own.contains(path) || is_going(path)))
+    });
     others.sort();
     others.dedup();
     others

@@ -8,7 +8,7 @@
 mod prune;
 mod reading;
 
-use super::ownership::GATES;
+use super::ownership::{GATES, MERGES, PLANS, REVIEWS};
 use super::prelude::*;
 use crate::git::{Checkout, DirtyPath, Query, Repo, reviewed};
 use crate::store::trash::bytes_of;
@@ -23,6 +23,8 @@ pub enum Purpose {
     Review,
     Merge,
     Gate,
+    /// A planner reads there.
+    Plan,
     /// Of a run of `liza experiment`.
     Experiment,
 }
@@ -34,6 +36,7 @@ impl Purpose {
             Self::Review => "review",
             Self::Merge => "merge",
             Self::Gate => "gate",
+            Self::Plan => "plan",
             Self::Experiment => "experiment",
         }
     }
@@ -164,9 +167,10 @@ fn worktree_paths(ctx: &Context, records: &[Checkout]) -> Result<BTreeMap<PathBu
     let mut all = BTreeMap::new();
     let homes = [
         (home.to_owned(), Purpose::Task),
-        (home.join(".review"), Purpose::Review),
-        (home.join(".merge"), Purpose::Merge),
+        (home.join(REVIEWS), Purpose::Review),
+        (home.join(MERGES), Purpose::Merge),
         (home.join(GATES), Purpose::Gate),
+        (home.join(PLANS), Purpose::Plan),
         (ctx.root().join(&ctx.project_config()?.experiment.worktree_root), Purpose::Experiment),
     ];
     for (dir, purpose) in &homes {
@@ -218,9 +222,7 @@ fn look(
     };
     let kept = id.as_ref().is_some_and(|id| known.kept.contains(id));
     let found = match &id {
-        Some(id) if !matches!(purpose, Purpose::Merge | Purpose::Gate | Purpose::Experiment) => {
-            known.find(ctx, id)?
-        }
+        Some(id) if matches!(purpose, Purpose::Task | Purpose::Review) => known.find(ctx, id)?,
         _ => None,
     };
     let lock = record.and_then(|record| record.locked.as_deref());
@@ -243,6 +245,8 @@ fn look(
         let stays = "it stays for the next gates: a new one costs more than updating it";
         let runs = ctx.machine.gates_run_at(&name);
         worktree.ended = Err(if runs { "gates run there" } else { stays }.to_owned());
+    } else if purpose == Purpose::Plan && marked {
+        worktree.ended = Err(format!("it stays for the next session of {name}"));
     } else if purpose == Purpose::Experiment {
         let command = "liza experiment prune";
         worktree.ended =
@@ -384,6 +388,7 @@ impl ListedWorktree {
             Purpose::Experiment => "of experiments",
             _ if !self.is_ours() => "not made by liza",
             Purpose::Gate => "for the next gates",
+            Purpose::Plan => "for planners",
             _ if self.ended.is_ok() && self.dirty => "uncommitted work",
             _ if self.status.is_some_and(|status| !status.is_terminal()) => "in use",
             Purpose::Task if self.newest => "newest merged",

@@ -10,3 +10,4 @@ mod restore;
 mod review;
 mod task_ends;
 mod tasks;
+mod uninstalling;
