@@ -128,12 +128,20 @@ fn alias(path: &Path, meta: &fs::Metadata) -> Result<()> {
     }
 }
 
-/// The text of a regular file, if it is UTF-8.
+/// The text of a regular file, if it is UTF-8. None of a file that this user can neither read nor have written.
 fn text_of(path: &Path, meta: &fs::Metadata) -> std::io::Result<Option<String>> {
     if !meta.is_file() {
         return Ok(None);
     }
-    fs::read(path).map(|bytes| String::from_utf8(bytes).ok())
+    match fs::read(path) {
+        Err(error)
+            if error.kind() == std::io::ErrorKind::PermissionDenied
+                && meta.uid() != rustix::process::geteuid().as_raw() =>
+        {
+            Ok(None)
+        }
+        read => read.map(|bytes| String::from_utf8(bytes).ok()),
+    }
 }
 
 fn kept_path(path: &Path) -> PathBuf {
