@@ -222,7 +222,7 @@ pub fn story(scene: &Scene) -> Result<Vec<Finding>> {
             ),
             "copies" => (
                 "story.copies",
-                "if `liza verify` finds nothing else, the copy is damaged: delete the file named last, and the next change makes it again; otherwise restore .liza from a backup",
+                "one of the two files was changed: compare them; if it is the copy, which is named last, move it away, otherwise restore .liza from a backup",
             ),
             "archive" => ("story.archive", "restore that file from a backup, or move it away"),
             _ => (
