@@ -17,6 +17,7 @@ mod oversight;
 mod reporting;
 mod scale;
 mod team;
+mod world;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -31,6 +32,7 @@ use liza::board::{Credentials, Needs, PathPattern, Role, TaskId};
 use liza::store::images::IMAGES_KEPT;
 use liza::store::{Proposal, Store};
 use serde_json::{Value, json};
+use world::{World, new_task};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -92,12 +94,6 @@ struct Bench {
     quick: bool,
 }
 
-struct World {
-    _home: tempfile::TempDir,
-    home: PathBuf,
-    root: PathBuf,
-}
-
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
@@ -109,80 +105,8 @@ fn timed(run: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64() * 1000.0
 }
 
-impl World {
-    fn command(&self, program: &Path, dir: &Path, who: Option<&(String, String)>) -> Command {
-        let mut command = Command::new(program);
-        command
-            .current_dir(dir)
-            .env_clear()
-            .env("HOME", &self.home)
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
-            command.env(name, "bench");
-        }
-        if let Some((id, token)) = who {
-            command.env("LIZA_AGENT_ID", id).env("LIZA_AGENT_TOKEN", token);
-        }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn run(&self, program: &Path, dir: &Path, who: Option<&(String, String)>, args: &[&str]) -> String {
-        let output = self.command(program, dir, who).args(args).output().expect("it runs");
-        assert!(
-            output.status.success(),
-            "{} {args:?}: {}{}",
-            program.display(),
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    fn git(&self, args: &[&str]) -> String {
-        self.run(Path::new("git"), &self.root, None, args).trim().to_owned()
-    }
-}
-
 fn world_show(bench: &Bench, world: &World, id: &str) -> String {
     world.run(&bench.liza, &world.root, None, &["task", "show", id])
-}
-
-/// About 2.7 KB a task, as boards in use have.
-fn new_task(id: &str, number: usize) -> NewTask {
-    let text = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod. ".repeat(27);
-    NewTask {
-        id: TaskId::new(id).expect("an id"),
-        title: format!("Task number {number}"),
-        description: text,
-        spec_ref: Some("specs/vision.md".to_owned()),
-        done_when: vec!["the first criterion holds".to_owned(), "the second one too".to_owned()],
-        scope: Scope {
-            inside: vec![
-                PathPattern::new(&format!("out/{number}/")).expect("a path"),
-                PathPattern::new(&format!("tests/{number}/")).expect("a path"),
-            ],
-            outside: vec![PathPattern::new("docs/").expect("a path")],
-        },
-        checklist: Vec::new(),
-        owns: Vec::new(),
-        depends_on: Vec::new(),
-        priority: 0,
-        kind: Default::default(),
-        risk: Default::default(),
-        role: Role::coder(),
-        parent: None,
-        tags: vec!["bench".to_owned()],
-        inputs: Vec::new(),
-        expected_outputs: vec![format!("out/{number}/result.txt")],
-        max_coder_iterations: None,
-        max_review_cycles: None,
-        expected_files: None,
-        expected_lines: None,
-        timebox_minutes: None,
-        slice_kind: None,
-        workstream: None,
-    }
 }
 
 impl Bench {
@@ -287,62 +211,6 @@ impl Bench {
             |_| drop(world.run(&self.me, &world.root, None, &["small"])),
         );
         self.row("process start", "-", liza, "small program", small);
-    }
-
-    fn world(&self, files: usize) -> World {
-        let home_dir = tempfile::tempdir().expect("a folder");
-        let home = home_dir.path().to_owned();
-        let root = home.join("repo");
-        fs::create_dir(&root).expect("a folder");
-        let world = World { _home: home_dir, home, root };
-        world.git(&["init", "-q", "-b", "main"]);
-        for number in 0..files {
-            let dir = world.root.join(format!("src/d{}", number / 100));
-            if number % 100 == 0 {
-                fs::create_dir_all(&dir).expect("a folder");
-            }
-            fs::write(dir.join(format!("f{number}.txt")), format!("file {number}\n")).expect("a file");
-        }
-        fs::create_dir_all(world.root.join("specs")).expect("a folder");
-        fs::write(world.root.join("specs/vision.md"), "# Vision\n").expect("a file");
-        world.git(&["add", "-A"]);
-        world.git(&["commit", "-q", "-m", "start"]);
-        world.run(&self.liza, &world.root, None, &["init", "bench"]);
-        world
-    }
-
-    fn fill(&self, world: &World, count: usize) {
-        let store = Store::new(world.root.join(".liza"));
-        let tasks: Vec<NewTask> =
-            (0..count).map(|number| new_task(&format!("task-{number}"), number)).collect();
-        for chunk in tasks.chunks(2_000) {
-            let add = AddTasks {
-                tasks: chunk.to_vec(),
-                finalize: true,
-                specs_found: chunk.iter().map(|task| task.id.clone()).collect(),
-                as_graph: false,
-                graph_id: None,
-                pins: Vec::new(),
-                single: false,
-                strict: true,
-                slices: true,
-                workstreams: Vec::new(),
-            };
-            store.commit(&Credentials::Human, add, None, &liza::host::now()).expect("committed");
-        }
-        // Images of former boards only take disk space; without them the floor is fair.
-        for entry in fs::read_dir(world.root.join(".liza/images")).expect("images").flatten() {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-
-    fn register(&self, world: &World, role: &str) -> (String, String) {
-        let text = world.run(&self.liza, &world.root, None, &["--json", "agent", "register", "--role", role]);
-        let data: Value = serde_json::from_str(&text).expect("json");
-        (
-            data["data"]["id"].as_str().expect("id").to_owned(),
-            data["data"]["token"].as_str().expect("token").to_owned(),
-        )
     }
 
     fn board(&mut self, size: usize) {
@@ -582,11 +450,6 @@ impl Bench {
             );
             self.row(name, "100 tasks", ms, &format!("liza {}", ours[0]), mine);
         }
-    }
-
-    fn revision(&self, world: &World) -> u64 {
-        let text = world.run(&self.liza, &world.root, None, &["--json", "status"]);
-        serde_json::from_str::<Value>(&text).expect("json")["revision"].as_u64().expect("a number")
     }
 
     fn git_work(&mut self, files: usize, tasks: usize) {

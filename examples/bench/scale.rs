@@ -115,19 +115,24 @@ impl Bench {
             world.git(&["worktree", "add", "-q", "--no-track", "-b", &branch, &checkout, "integration"]);
         }
         let label = format!("{count} records");
-        let ours = |_: usize| drop(world.run(&self.liza, &world.root, None, &["worktree", "list"]));
+        let run = |words: &[&str]| drop(world.run(&self.liza, &world.root, None, words));
+        let ours = |_: usize| run(&["worktree", "list"]);
         let git = |_: usize| drop(world.git(&["worktree", "list"]));
-        let mut found = vec![("git worktree list", self.pair(5, ours, git))];
+        let mut found = vec![("worktree list", "git worktree list", self.pair(5, ours, git))];
+        let prune = |_: usize| run(&["worktree", "prune", "--dry-run"]);
+        found.push(("worktree prune, dry run", "git worktree list", self.pair(5, prune, git)));
+        let gc = |_: usize| run(&["gc", "--dry-run"]);
+        found.push(("gc, dry run", "git worktree list", self.pair(5, gc, git)));
         let wt = |_: usize| {
             let _ = world.command(Path::new("wt"), &world.root, None).arg("list").output();
         };
         if world.command(Path::new("wt"), &world.root, None).arg("--version").output().is_ok() {
-            found.push(("wt list", self.pair(5, ours, wt)));
+            found.push(("worktree list", "wt list", self.pair(5, ours, wt)));
         } else {
             eprintln("wt is not installed: its row is left out");
         }
-        for (floor, (ms, floor_ms)) in found {
-            self.row("worktree list", &label, ms, floor, floor_ms);
+        for (name, floor, (ms, floor_ms)) in found {
+            self.row(name, &label, ms, floor, floor_ms);
         }
     }
 }
