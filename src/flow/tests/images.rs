@@ -145,6 +145,20 @@ fn genuine_image_under_another_number_is_not_replayed() {
 }
 
 #[test]
+fn newest_board_of_a_damaged_log_is_no_forgery() {
+    let scene = long_scene();
+    let last = scene.revision();
+    let (board, log) = (scene.path(".liza/state.yaml"), scene.path(".liza/log.yaml"));
+    plant(&scene, 500, &forged(&scene, 500));
+    std::fs::write(&board, "half a board").expect("written");
+    let text = std::fs::read_to_string(&log).expect("a journal");
+    std::fs::write(&log, &text[..text.len() / 2]).expect("written");
+    let error = scene.person().ctx().store.rebuild_published().err().expect("both are damaged");
+    let newest = format!("make only revision {}", last - 1);
+    assert!(error.to_string().contains(&newest), "{error}");
+}
+
+#[test]
 fn image_of_a_few_bytes_is_found() {
     let scene = long_scene();
     plant(&scene, scene.revision() - 2, "\nend: \"\"\n");

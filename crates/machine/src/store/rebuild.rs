@@ -195,11 +195,15 @@ impl Store {
     /// As [`Store::rebuild`], but fails if the result is older than what was published.
     pub fn rebuild_published(&self) -> Result<Decoded, StoreError> {
         let published = self.published_revision();
-        let newest = match self.rebuild(None) {
-            Ok(rebuilt) if rebuilt.board.revision >= published => return Ok(rebuilt),
-            Ok(rebuilt) => rebuilt.board.revision,
-            Err(_) => self.rebuild_unproven(None)?.board.revision,
-        };
+        let rebuilt = self.rebuild(None);
+        let proved = rebuilt.as_ref().ok().map(|rebuilt| rebuilt.board.revision);
+        if proved >= Some(published) {
+            return rebuilt;
+        }
+        // A person may look at an image that the log does not prove, but none is newer than the board was.
+        let mut images = self.image_revisions().into_iter().rev().filter(|image| *image <= published);
+        let shown = images.find(|image| self.image(*image).is_some());
+        let Some(newest) = shown.max(proved) else { return rebuilt };
         Err(StoreError::Invalid {
             message: format!(
                 "state.yaml and log.yaml are both damaged: revision {published} was published, but image and log make only revision {newest}"
