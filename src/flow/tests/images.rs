@@ -153,7 +153,7 @@ fn newest_board_of_a_damaged_log_is_no_forgery() {
     std::fs::write(&board, "half a board").expect("written");
     let text = std::fs::read_to_string(&log).expect("a journal");
     std::fs::write(&log, &text[..text.len() / 2]).expect("written");
-    let error = scene.person().ctx().store.rebuild_published().err().expect("both are damaged");
+    let Err(error) = scene.person().ctx().store.rebuild_published() else { panic!("both are damaged") };
     let newest = format!("make only revision {}", last - 1);
     assert!(error.to_string().contains(&newest), "{error}");
 }
