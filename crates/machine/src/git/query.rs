@@ -70,8 +70,8 @@ pub struct CommitInfo {
 
 /// An open repository.
 pub struct Query {
-    /// For refs, their logs and settings.
-    git: Rc<Repository>,
+    /// For refs, their logs and settings, and commits that liza makes.
+    pub(super) git: Rc<Repository>,
     /// For objects: content is checked against its id, and no file beside them (grafts, a commit graph) decides a
     /// commit's parents.
     objects: Rc<Repository>,
