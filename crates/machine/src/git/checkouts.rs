@@ -50,16 +50,26 @@ pub enum WorktreeFault {
 
 /// All linked worktrees on record, by name, incomplete records included.
 pub fn list(repo: &Repo) -> Result<Vec<Checkout>, GitError> {
+    Ok(admin_dirs(repo)?.into_iter().map(read).collect())
+}
+
+/// The directories of git's records, by name.
+fn admin_dirs(repo: &Repo) -> Result<Vec<PathBuf>, GitError> {
     let dir = repo.common_dir.join("worktrees");
     let mut found = Vec::new();
     for entry in GitError::if_there(&dir, fs::read_dir(&dir))?.into_iter().flatten() {
         let admin_dir = entry.map_err(GitError::io(&dir))?.path();
         if admin_dir.is_dir() {
-            found.push(read(admin_dir));
+            found.push(admin_dir);
         }
     }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found.sort();
     Ok(found)
+}
+
+/// Those whose checkout is on this branch.
+fn records_on(repo: &Repo, branch: &str) -> Result<Vec<Checkout>, GitError> {
+    Ok(admin_dirs(repo)?.into_iter().filter(|admin_dir| is_on(admin_dir, branch)).map(read).collect())
 }
 
 fn read(admin_dir: PathBuf) -> Checkout {
@@ -97,10 +107,9 @@ pub fn branch_checked_out_beside(
     if is_on(&repo.common_dir, branch) {
         return Ok(Some(repo.root.clone()));
     }
-    Ok(list(repo)?.into_iter().find_map(|checkout| {
+    Ok(records_on(repo, branch)?.into_iter().find_map(|checkout| {
         let path = checkout.path.filter(|path| own.as_ref() != Some(&real_or_same(path)))?;
-        let is_in_use = is_on(&checkout.admin_dir, branch) && (checkout.locked.is_some() || path.exists());
-        is_in_use.then_some(path)
+        (checkout.locked.is_some() || path.exists()).then_some(path)
     }))
 }
 
@@ -115,13 +124,12 @@ pub struct Standing {
 
 /// Every checkout of a branch, main one included; one in the middle of a rebase of the branch counts.
 pub fn standing_on(repo: &Repo, branch: &str) -> Result<Vec<Standing>, GitError> {
-    let main = (repo.root.clone(), repo.common_dir.clone());
-    let linked = list(repo)?.into_iter().filter_map(|checkout| {
+    let main = is_on(&repo.common_dir, branch).then(|| (repo.root.clone(), repo.common_dir.clone()));
+    let linked = records_on(repo, branch)?.into_iter().filter_map(|checkout| {
         let path = checkout.path?;
         (checkout.locked.is_some() || path.exists()).then_some((path, checkout.admin_dir))
     });
-    let all = std::iter::once(main).chain(linked);
-    let on = all.filter(|(_, git_dir)| is_on(git_dir, branch));
+    let on = main.into_iter().chain(linked);
     Ok(on.map(|(path, git_dir)| Standing { path, busy: busy(&git_dir), git_dir }).collect())
 }
 
