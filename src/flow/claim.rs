@@ -155,7 +155,7 @@ impl Context {
             query: std::cell::OnceCell::new(),
             crowded: std::rc::Rc::clone(&self.crowded),
             narrator: std::rc::Rc::clone(&self.narrator),
-            door: std::rc::Rc::clone(&self.door),
+            door: self.door.clone(),
         }
     }
 }

@@ -30,7 +30,8 @@ pub struct Context {
     pub crowded: Rc<Cell<bool>>,
     /// Reports progress to people as it happens.
     pub narrator: Rc<dyn Fn(&str)>,
-    pub(super) door: Rc<crate::git::door::Keeper>,
+    /// The context that opened the repository keeps it.
+    pub(super) door: Option<Rc<crate::git::door::Keeper>>,
 }
 
 /// The caller's identity and options, from the command line and the environment.
@@ -79,8 +80,27 @@ impl Context {
             query: OnceCell::new(),
             crowded: Rc::new(Cell::new(false)),
             narrator,
-            door: Rc::new(door),
+            door: Some(Rc::new(door)),
         })
+    }
+
+    /// The same for another thread, which ends before this one: what git is read with belongs to one thread.
+    pub fn in_other_thread(&self) -> impl Fn() -> Self + Sync + use<> {
+        let (repo, store, machine) = (self.repo.clone(), self.store.clone(), self.machine.clone());
+        let (credentials, claim, now) = (self.credentials.clone(), self.claim.clone(), self.now.clone());
+        move || Self {
+            repo: repo.clone(),
+            store: store.clone(),
+            machine: machine.clone(),
+            credentials: credentials.clone(),
+            claim: claim.clone(),
+            now: now.clone(),
+            request: None,
+            query: OnceCell::new(),
+            crowded: Rc::default(),
+            narrator: Rc::new(|_| {}),
+            door: None,
+        }
     }
 
     pub fn narrate(&self, text: impl AsRef<str>) {

@@ -84,7 +84,7 @@ pub fn gc(ctx: &Context, options: &GcOptions) -> Result<Report> {
     let before = sizes(ctx);
     // An entry that this command moves to the trash is never deleted by it, whatever the clock says.
     let old = old_trash(ctx, options.keep_days)?;
-    let prune = PruneOptions { dry_run: options.dry_run, save: options.save };
+    let prune = PruneOptions { dry_run: options.dry_run, save: options.save, keep_merged: None };
     let worktrees = worktrees::prune(ctx, prune, None)?;
     crash::point("gc.pruned");
     let snapshot = ctx.read(&Needs::Everything)?;

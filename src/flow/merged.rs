@@ -24,11 +24,10 @@ pub fn merged_with_worktree(ctx: &Context, board: &Board) -> (Vec<TaskId>, bool)
     (found.into_iter().filter(is_merged).collect(), going)
 }
 
-/// The merged tasks whose worktrees stay. The bodies of merged tasks that have one must be loaded; without
-/// `keep_merged` it is every task.
-pub fn newest_merged(ctx: &Context, board: &Board) -> Result<Vec<TaskId>> {
+/// The merged tasks whose worktrees stay. The bodies of merged tasks that have one must be loaded.
+pub fn newest_merged(ctx: &Context, board: &Board, keep: KeepMerged) -> Vec<TaskId> {
     let (mut merged, _) = merged_with_worktree(ctx, board);
-    let KeepMerged::Newest(keep) = ctx.project_config()?.worktrees.keep_merged else { return Ok(merged) };
+    let KeepMerged::Newest(keep) = keep else { return merged };
     if merged.len() > keep {
         let when = |id: &TaskId| {
             let task = board.task(id).filter(|task| !task.is_light());
@@ -37,7 +36,7 @@ pub fn newest_merged(ctx: &Context, board: &Board) -> Result<Vec<TaskId>> {
         merged.sort_by_key(|id| std::cmp::Reverse((when(id), id.clone())));
         merged.truncate(keep);
     }
-    Ok(merged)
+    merged
 }
 
 /// Whether the work of a merged task is on integration, as liza left it.

@@ -71,14 +71,29 @@ fn is_current_directory(ctx: &Context, path: &Path) -> bool {
         || above.into_iter().any(|pid| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(inside))
 }
 
-/// Removes worktrees of merged tasks, except the newest. A failure is only reported.
-pub fn after_merge(ctx: &Context, board: &Board, task: &TaskId, commit: &CommitId) {
-    after_review(ctx, board, task, Some(commit));
-    report_failure(ctx, delete_older(ctx, board));
+/// Merges, and meanwhile removes worktrees of tasks merged before, except the newest: looking at their files takes as long as half
+/// a merge, which mostly waits for git and the disk. A failure is only reported.
+pub fn beside_merge<T>(ctx: &Context, merge: impl FnOnce() -> T) -> T {
+    let other = ctx.in_other_thread();
+    let make_room = || {
+        let ctx = other();
+        delete_older(&ctx, &ctx.read(&Needs::Nothing)?.board, 1)
+    };
+    let (merged, done) = host::both(merge, make_room);
+    report_failure(ctx, done);
+    merged
 }
 
-fn delete_older(ctx: &Context, board: &Board) -> Result<()> {
+/// Removes what the merge ends the need for.
+pub fn after_merge(ctx: &Context, board: &Board, task: &TaskId, commit: &CommitId) {
+    after_review(ctx, board, task, Some(commit));
+    report_failure(ctx, delete_older(ctx, board, 0));
+}
+
+/// Removes the worktrees of merged tasks, except the newest; `coming`: how many more are about to be merged.
+fn delete_older(ctx: &Context, board: &Board, coming: usize) -> Result<()> {
     let KeepMerged::Newest(keep) = ctx.project_config()?.worktrees.keep_merged else { return Ok(()) };
+    let keep = keep.saturating_sub(coming);
     let (merged, going) = merged_with_worktree(ctx, board);
     if going {
         let _one_at_a_time = ctx.machine.lock_worktrees()?;
@@ -87,9 +102,11 @@ fn delete_older(ctx: &Context, board: &Board) -> Result<()> {
     if merged.len() <= keep {
         return Ok(());
     }
-    let newest = newest_merged(ctx, &ctx.read(&Needs::Tasks(merged.clone()))?.board)?;
+    let keep = KeepMerged::Newest(keep);
+    let newest = newest_merged(ctx, &ctx.read(&Needs::Tasks(merged.clone()))?.board, keep);
     let older: Vec<TaskId> = merged.into_iter().filter(|id| !newest.contains(id)).collect();
-    worktrees::prune(ctx, PruneOptions::default(), Some(&older)).map(|_| ())
+    let options = PruneOptions { keep_merged: Some(keep), ..PruneOptions::default() };
+    worktrees::prune(ctx, options, Some(&older)).map(|_| ())
 }
 
 fn report_failure(ctx: &Context, done: Result<()>) {

@@ -11,6 +11,7 @@ mod reading;
 use super::ownership::{GATES, MERGES, PLANS, REVIEWS};
 use super::prelude::*;
 use crate::git::{Checkout, DirtyPath, Query, Repo, reviewed};
+use crate::policy::worktrees::KeepMerged;
 use crate::store::trash::bytes_of;
 pub use prune::{PruneOptions, PruneReport, Pruned, prune, remove, save, wip_ref};
 pub(super) use reading::detached_checkout;
@@ -119,29 +120,30 @@ pub use super::merged::task_of_name as task_of;
 
 /// Every worktree under `.worktrees` and of experiments, by path, with its size.
 pub fn list(ctx: &Context) -> Result<Vec<ListedWorktree>> {
-    sized(ctx, None)
+    sized(ctx, None, None)
 }
 
 /// The same without sizes, which take long to compute.
 pub fn list_without_sizes(ctx: &Context) -> Result<Vec<ListedWorktree>> {
-    gather(ctx, None, |_| ())
+    gather(ctx, None, None, |_| ())
 }
 
-fn sized(ctx: &Context, only: Option<&[TaskId]>) -> Result<Vec<ListedWorktree>> {
-    gather(ctx, only, |worktree| worktree.bytes = bytes_of(&worktree.path))
+fn sized(ctx: &Context, only: Option<&[TaskId]>, keep: Option<KeepMerged>) -> Result<Vec<ListedWorktree>> {
+    gather(ctx, only, keep, |worktree| worktree.bytes = bytes_of(&worktree.path))
 }
 
 /// Examines every worktree, or those of these tasks; several at a time, because git is slow.
 fn gather(
     ctx: &Context,
     only: Option<&[TaskId]>,
+    keep: Option<KeepMerged>,
     also: impl Fn(&mut ListedWorktree) + Sync,
 ) -> Result<Vec<ListedWorktree>> {
     let snapshot = ctx.read(&only.map_or(Needs::Everything, |only| Needs::Tasks(only.to_vec())))?;
     let mut known = Known::new(&snapshot.board);
     let records = checkouts::list(&ctx.repo)?;
-    let kept = super::merged::newest_merged(ctx, &snapshot.board)?;
-    known.kept = kept.into_iter().collect();
+    let keep = keep.map_or_else(|| Ok::<_, Failure>(ctx.project_config()?.worktrees.keep_merged), Ok)?;
+    known.kept = super::merged::newest_merged(ctx, &snapshot.board, keep).into_iter().collect();
     let mut worktrees = Vec::new();
     let named = |path: &Path| task_of(&path.file_name().unwrap_or_default().to_string_lossy());
     let is_asked_for =

@@ -25,6 +25,8 @@ pub struct PruneOptions {
     pub dry_run: bool,
     /// Save uncommitted work under a ref; it is then no reason to stay.
     pub save: bool,
+    /// Instead of `worktrees.keep_merged` of liza.yaml.
+    pub keep_merged: Option<KeepMerged>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -40,7 +42,7 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
         crate::flow::merged::finish_deletions(ctx)?;
     }
     let mut report = PruneReport::default();
-    for mut worktree in sized(ctx, only)? {
+    for mut worktree in sized(ctx, only, options.keep_merged)? {
         // For a removal, git itself must judge files that pass through a filter.
         if worktree.dirty && !options.dry_run {
             let records = checkouts::list(&ctx.repo)?;

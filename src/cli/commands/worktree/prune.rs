@@ -21,7 +21,7 @@ impl OnBoard for PruneArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         session.people_only("remove worktrees")?;
         session.ctx.store.refuse_other_version()?;
-        let options = PruneOptions { dry_run: self.dry_run, save: self.save };
+        let options = PruneOptions { dry_run: self.dry_run, save: self.save, keep_merged: None };
         let report = prune(&session.ctx, options, None)?;
         let mut text = words(&report, self.dry_run);
         if text.is_empty() {
