@@ -2,7 +2,7 @@
 //! once newer ones are merged. Their content is in integration, or was only read; anything else stays for `liza gc`
 //! to name.
 
-use super::merged::{finish_deletions, merged_with_worktree, newest_merged};
+use super::merged::{merged_with_worktree, newest_merged};
 use super::prelude::*;
 use super::prepared::is_not_work;
 use super::worktrees::{self, PruneOptions};
@@ -73,13 +73,18 @@ fn is_current_directory(ctx: &Context, path: &Path) -> bool {
 
 /// Merges, and meanwhile removes worktrees of tasks merged before, except the newest: looking at their files takes as long as half
 /// a merge, which mostly waits for git and the disk. A failure is only reported.
-pub fn beside_merge<T>(ctx: &Context, merge: impl FnOnce() -> T) -> T {
-    let other = ctx.in_other_thread();
-    let make_room = || {
-        let ctx = other();
-        delete_older(&ctx, &ctx.read(&Needs::Nothing)?.board, 1)
+pub fn beside_merge<T>(ctx: &Context, board: &Board, merge: impl FnOnce() -> T) -> T {
+    // Read here, so that the two threads do not read the board in turns.
+    let older = match older(ctx, board, 1) {
+        Ok(Some(older)) => older,
+        Ok(None) => return merge(),
+        Err(failure) => {
+            report_failure(ctx, Err(failure));
+            return merge();
+        }
     };
-    let (merged, done) = host::both(merge, make_room);
+    let other = ctx.in_other_thread();
+    let (merged, done) = host::both(merge, || older.delete(&other()));
     report_failure(ctx, done);
     merged
 }
@@ -87,26 +92,39 @@ pub fn beside_merge<T>(ctx: &Context, merge: impl FnOnce() -> T) -> T {
 /// Removes what the merge ends the need for.
 pub fn after_merge(ctx: &Context, board: &Board, task: &TaskId, commit: &CommitId) {
     after_review(ctx, board, task, Some(commit));
-    report_failure(ctx, delete_older(ctx, board, 0));
+    let older = older(ctx, board, 0);
+    report_failure(ctx, older.and_then(|older| older.map_or(Ok(()), |older| older.delete(ctx))));
 }
 
-/// Removes the worktrees of merged tasks, except the newest; `coming`: how many more are about to be merged.
-fn delete_older(ctx: &Context, board: &Board, coming: usize) -> Result<()> {
-    let KeepMerged::Newest(keep) = ctx.project_config()?.worktrees.keep_merged else { return Ok(()) };
+/// Merged tasks whose worktrees may be removed.
+struct Older {
+    /// With their bodies.
+    board: Board,
+    tasks: Vec<TaskId>,
+    keep: KeepMerged,
+}
+
+/// All merged tasks that have a worktree but the newest; `coming`: how many more are about to be merged.
+fn older(ctx: &Context, board: &Board, coming: usize) -> Result<Option<Older>> {
+    let KeepMerged::Newest(keep) = ctx.project_config()?.worktrees.keep_merged else { return Ok(None) };
     let keep = keep.saturating_sub(coming);
-    let (merged, going) = merged_with_worktree(ctx, board);
-    if going {
-        let _one_at_a_time = ctx.machine.lock_worktrees()?;
-        finish_deletions(ctx)?;
+    let (mut tasks, deletion_was_interrupted) = merged_with_worktree(ctx, board);
+    if tasks.len() <= keep && !deletion_was_interrupted {
+        return Ok(None);
     }
-    if merged.len() <= keep {
-        return Ok(());
-    }
+    let board = ctx.read(&Needs::Tasks(tasks.clone()))?.board;
     let keep = KeepMerged::Newest(keep);
-    let newest = newest_merged(ctx, &ctx.read(&Needs::Tasks(merged.clone()))?.board, keep);
-    let older: Vec<TaskId> = merged.into_iter().filter(|id| !newest.contains(id)).collect();
-    let options = PruneOptions { keep_merged: Some(keep), ..PruneOptions::default() };
-    worktrees::prune(ctx, options, Some(&older)).map(|_| ())
+    let newest = newest_merged(ctx, &board, keep);
+    tasks.retain(|id| !newest.contains(id));
+    Ok(Some(Older { board, tasks, keep }))
+}
+
+impl Older {
+    fn delete(&self, ctx: &Context) -> Result<()> {
+        let one_at_a_time = ctx.machine.lock_worktrees()?;
+        let options = PruneOptions { keep_merged: Some(self.keep), ..PruneOptions::default() };
+        worktrees::prune_on(ctx, &self.board, options, Some(&self.tasks), &one_at_a_time).map(|_| ())
+    }
 }
 
 fn report_failure(ctx: &Context, done: Result<()>) {

@@ -13,6 +13,7 @@ use super::prelude::*;
 use crate::git::{Checkout, DirtyPath, Query, Repo, reviewed};
 use crate::policy::worktrees::KeepMerged;
 use crate::store::trash::bytes_of;
+pub(super) use prune::prune_on;
 pub use prune::{PruneOptions, PruneReport, Pruned, prune, remove, save, wip_ref};
 pub(super) use reading::detached_checkout;
 
@@ -120,36 +121,41 @@ pub use super::merged::task_of_name as task_of;
 
 /// Every worktree under `.worktrees` and of experiments, by path, with its size.
 pub fn list(ctx: &Context) -> Result<Vec<ListedWorktree>> {
-    sized(ctx, None, None)
+    sized(ctx, &ctx.read(&Needs::Everything)?.board, None, None)
 }
 
 /// The same without sizes, which take long to compute.
 pub fn list_without_sizes(ctx: &Context) -> Result<Vec<ListedWorktree>> {
-    gather(ctx, None, None, |_| ())
+    gather(ctx, &ctx.read(&Needs::Everything)?.board, None, None, |_| ())
 }
 
-fn sized(ctx: &Context, only: Option<&[TaskId]>, keep: Option<KeepMerged>) -> Result<Vec<ListedWorktree>> {
-    gather(ctx, only, keep, |worktree| worktree.bytes = bytes_of(&worktree.path))
+fn sized(
+    ctx: &Context,
+    board: &Board,
+    only: Option<&[TaskId]>,
+    keep: Option<KeepMerged>,
+) -> Result<Vec<ListedWorktree>> {
+    gather(ctx, board, only, keep, |worktree| worktree.bytes = bytes_of(&worktree.path))
 }
 
-/// Examines every worktree, or those of these tasks; several at a time, because git is slow.
+/// Examines every worktree, or those of these tasks, whose bodies the board must have; several at a time, because git is slow.
 fn gather(
     ctx: &Context,
+    board: &Board,
     only: Option<&[TaskId]>,
     keep: Option<KeepMerged>,
     also: impl Fn(&mut ListedWorktree) + Sync,
 ) -> Result<Vec<ListedWorktree>> {
-    let snapshot = ctx.read(&only.map_or(Needs::Everything, |only| Needs::Tasks(only.to_vec())))?;
-    let mut known = Known::new(&snapshot.board);
+    let mut known = Known::new(board);
     let records = checkouts::list(&ctx.repo)?;
     let keep = keep.map_or_else(|| Ok::<_, Failure>(ctx.project_config()?.worktrees.keep_merged), Ok)?;
-    known.kept = super::merged::newest_merged(ctx, &snapshot.board, keep).into_iter().collect();
+    known.kept = super::merged::newest_merged(ctx, board, keep).into_iter().collect();
     let mut worktrees = Vec::new();
     let named = |path: &Path| task_of(&path.file_name().unwrap_or_default().to_string_lossy());
     let is_asked_for =
         |path: &Path| only.is_none_or(|only| named(path).is_some_and(|task| only.contains(&task)));
     for (path, purpose) in worktree_paths(ctx, &records)?.into_iter().filter(|(path, _)| is_asked_for(path)) {
-        let worktree = look(ctx, &snapshot.board, &mut known, record_of(&records, &path), path, purpose)?;
+        let worktree = look(ctx, board, &mut known, record_of(&records, &path), path, purpose)?;
         let asked_for = |only: &[TaskId]| worktree.task.as_ref().is_some_and(|task| only.contains(task));
         if only.is_none_or(asked_for) {
             worktrees.push(worktree);

@@ -73,7 +73,7 @@ fn merge_alone(ctx: &Context, task: &TaskId, options: &MergeOptions, _: &SideLoc
         return Err(Failure::new(ErrorCode::BugIntent, "the merge's intent is not on the board"));
     };
     crash::point("merge.begun");
-    super::tidy::beside_merge(ctx, || carry_out(ctx, &begun, &intent, &owner)).map_err(|failure| {
+    super::tidy::beside_merge(ctx, &begun, || carry_out(ctx, &begun, &intent, &owner)).map_err(|failure| {
         if let Some(step) = move_happened(ctx, id) {
             return recording_failed(&step, failure);
         }

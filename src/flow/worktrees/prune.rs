@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::flow::attempt::snapshot_worktree;
+use crate::store::lock::SideLock;
 
 /// What happened to one worktree.
 #[derive(Debug, Clone, Serialize)]
@@ -37,12 +38,24 @@ pub struct PruneReport {
 
 /// Moves every removable worktree into the trash; only those of `only`, if given.
 pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> Result<PruneReport> {
-    let _one_at_a_time = ctx.machine.lock_worktrees()?;
+    let one_at_a_time = ctx.machine.lock_worktrees()?;
+    let snapshot = ctx.read(&only.map_or(Needs::Everything, |only| Needs::Tasks(only.to_vec())))?;
+    prune_on(ctx, &snapshot.board, options, only, &one_at_a_time)
+}
+
+/// The same on a board that was read already, with the bodies of these tasks.
+pub fn prune_on(
+    ctx: &Context,
+    board: &Board,
+    options: PruneOptions,
+    only: Option<&[TaskId]>,
+    _: &SideLock,
+) -> Result<PruneReport> {
     if !options.dry_run {
         crate::flow::merged::finish_deletions(ctx)?;
     }
     let mut report = PruneReport::default();
-    for mut worktree in sized(ctx, only, options.keep_merged)? {
+    for mut worktree in sized(ctx, board, only, options.keep_merged)? {
         // For a removal, git itself must judge files that pass through a filter.
         if worktree.dirty && !options.dry_run {
             let records = checkouts::list(&ctx.repo)?;
@@ -65,7 +78,7 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
         if !options.dry_run {
             pruned.kept = save(ctx, &worktree)?;
             if pruned.deleted && !worktree.untouched {
-                pruned.kept.extend(keep_ignored(ctx, &worktree)?);
+                pruned.kept.extend(keep_ignored(ctx, board, &worktree)?);
             }
             crash::point("prune.saved");
             if pruned.deleted {
@@ -90,10 +103,9 @@ fn leads_nowhere_else(ctx: &Context, worktree: &ListedWorktree) -> Result<bool> 
 }
 
 /// Keeps ignored files of a task, before its worktree is deleted.
-fn keep_ignored(ctx: &Context, worktree: &ListedWorktree) -> Result<Vec<String>> {
+fn keep_ignored(ctx: &Context, board: &Board, worktree: &ListedWorktree) -> Result<Vec<String>> {
     let (Some(task), Purpose::Task) = (&worktree.task, worktree.purpose) else { return Ok(Vec::new()) };
-    let snapshot = ctx.read(&Needs::task(task))?;
-    let Some(known) = snapshot.board.task(task) else { return Ok(Vec::new()) };
+    let Some(known) = board.task(task) else { return Ok(Vec::new()) };
     let scope = &known.body().scope;
     let prepared = &worktree.prepared;
     let saved = snapshot_worktree(ctx, task.as_str(), &worktree.path, Some(scope), prepared)?;
