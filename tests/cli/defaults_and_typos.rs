@@ -165,6 +165,19 @@ fn unknown_id_error_suggests_the_nearest() {
     assert_eq!(hint, "`liza task list` shows every task");
 }
 
+#[test]
+fn answer_to_a_new_draft_names_the_next_command() {
+    let world = World::new();
+    let added = world.human(&["task", "add", "--title", "Greet"]).ok();
+    assert_eq!(added.stdout, "added greet (DRAFT); agents can claim it after `liza task finalize greet`\n");
+    let refused = world.human(&["task", "finalize", "greet"]).exits(1);
+    assert!(refused.stderr.contains("missing done_when (--done CRITERION)"), "{}", refused.stderr);
+    let edit =
+        ["task", "edit", "greet", "--done", "prints it", "--spec", "goal", "--in", "src/", "--in", "tests/"];
+    world.human(&edit).ok();
+    world.human(&["task", "finalize", "greet"]).ok();
+}
+
 /// Warnings for a scope without tests, a missing heading and a misspelled directory, wherever a task gets a scope.
 #[test]
 fn task_add_warns_of_doubtful_values() {

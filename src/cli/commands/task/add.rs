@@ -60,7 +60,12 @@ impl OnBoard for AddArgs {
         let specs = session.ctx.pin_spec(&task, &board)?;
         let doubts = doubts(session, &board, std::slice::from_ref(&task));
         let added = session.commit(AddTasks::one(task, self.finalize, specs), |planned| {
-            format!("added {} ({})", commas(&planned.tasks), planned.status)
+            let ids = commas(&planned.tasks);
+            let next = match planned.status {
+                Status::Draft => format!("; agents can claim it after `liza task finalize {ids}`"),
+                _ => String::new(),
+            };
+            format!("added {ids} ({}){next}", planned.status)
         })?;
         Ok(with_doubts(session, added, doubts))
     }
