@@ -93,13 +93,25 @@ pub fn yaml(ways: &[&Way]) -> String {
     text
 }
 
-/// The kinds found in this directory. A makefile counts only if nothing else shows how to test.
+/// The kinds found in this directory. A makefile counts only if nothing else shows how to test, and tests without a project
+/// only if there is no makefile either.
 pub fn kinds_in(root: &Path) -> Vec<Kind> {
     detect_kinds(&|name| text_of(root, name))
 }
 
-/// A file of the root, if it is regular and readable; links, pipes and the like are skipped.
+/// A file below the root, if it is regular and readable; links, pipes and the like are skipped. With a `*` in its name
+/// it is the first such file.
 fn text_of(root: &Path, name: &str) -> Option<String> {
+    if let Some((start, end)) = name.split_once('*') {
+        let (dir, start) = start.split_at(start.rfind('/').map_or(0, |at| at + 1));
+        let mut names: Vec<String> = fs::read_dir(root.join(dir))
+            .ok()?
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| name.starts_with(start) && name.ends_with(end))
+            .collect();
+        names.sort();
+        return names.into_iter().find_map(|name| text_of(root, &format!("{dir}{name}")));
+    }
     let path = regular_file_inside(root, Path::new(name)).ok().flatten()?;
     let (bytes, _) = read_whole(&path, LARGEST_FILE as u64).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -108,10 +120,10 @@ fn text_of(root: &Path, name: &str) -> Option<String> {
 type Files<'f> = &'f dyn Fn(&str) -> Option<String>;
 
 fn detect_kinds(file: Files<'_>) -> Vec<Kind> {
-    let kinds = [rust(file), node(file), python(file), go(file), maven(file), gradle(file)];
+    let kinds = [rust(file), node(file), python(file, &PYTHON_FILES), go(file), maven(file), gradle(file)];
     let mut kinds: Vec<Kind> = kinds.into_iter().flatten().collect();
     if kinds.is_empty() {
-        kinds.extend(make(file));
+        kinds.extend(make(file).or_else(|| python(file, &PYTHON_TESTS)));
     }
     if kinds.len() > 1 {
         for kind in &mut kinds {
@@ -171,9 +183,10 @@ fn node(file: Files<'_>) -> Option<Kind> {
 const NO_BYTECODE: &[(&str, &str)] = &[("PYTHONDONTWRITEBYTECODE", "1")];
 const PYTHON_FILES: [&str; 6] =
     ["pyproject.toml", "setup.py", "pytest.ini", "conftest.py", "tox.ini", "requirements.txt"];
+const PYTHON_TESTS: [&str; 3] = ["test_*.py", "tests/test_*.py", "test/test_*.py"];
 
-fn python(file: Files<'_>) -> Option<Kind> {
-    let name = PYTHON_FILES.into_iter().find(|name| file(name).is_some())?;
+fn python(file: Files<'_>, signs: &[&'static str]) -> Option<Kind> {
+    let name = *signs.iter().find(|name| file(name).is_some())?;
     // Caches that are not ignored would change the tree.
     let pytest = |command: &str| {
         let command = format!("{command} -p no:cacheprovider");
@@ -199,9 +212,17 @@ fn python(file: Files<'_>) -> Option<Kind> {
             ways.push(installed(&install, ".venv/bin/python -m pytest"));
         }
     }
-    let unittest = Proposed::new("test", "python3 -m unittest discover").with(NO_BYTECODE);
-    let asks_for_pytest =
-        PYTHON_FILES.iter().any(|name| file(name).is_some_and(|text| text.contains("pytest")));
+    let tests = PYTHON_TESTS.into_iter().find_map(|name| Some((name, file(name)?)));
+    let (name_of_tests, text) = tests.unwrap_or_default();
+    // Without a place to begin, unittest looks into packages only.
+    let begin = match name_of_tests.split_once('/') {
+        Some((dir, _)) if file(&format!("{dir}/__init__.py")).is_none() => format!(" -s {dir}"),
+        _ => String::new(),
+    };
+    let unittest = Proposed::new("test", format!("python3 -m unittest discover{begin}")).with(NO_BYTECODE);
+    // Where unittest finds no test, some versions of it pass.
+    let asks_for_pytest = (!text.is_empty() && !text.contains("unittest"))
+        || PYTHON_FILES.iter().any(|name| file(name).is_some_and(|text| text.contains("pytest")));
     if !asks_for_pytest {
         // Ways without an installation come first.
         ways.insert(ways.len().min(1), Way::of(vec![unittest], &[]));
@@ -318,6 +339,16 @@ mod tests {
                     format!("test: {pytest} []"),
                 ],
             ),
+            (
+                vec![("tests/test_*.py", "import unittest")],
+                vec![format!("test: {pytest} []"), "test: python3 -m unittest discover -s tests []".to_owned()],
+            ),
+            (
+                vec![("tests/test_*.py", "import unittest"), ("tests/__init__.py", "")],
+                vec![format!("test: {pytest} []"), unittest.clone()],
+            ),
+            (vec![("test_*.py", "def test_sum():")], vec![format!("test: {pytest} []")]),
+            (vec![("Makefile", "test:\n"), ("test_*.py", "")], vec!["test: make test []".to_owned()]),
             (vec![("go.mod", "")], vec!["test: go test -v ./... []".to_owned()]),
             (vec![("pom.xml", "")], vec!["test: mvn -q -B test [target/]".to_owned()]),
             (vec![("pom.xml", ""), ("mvnw", "")], vec!["test: ./mvnw -q -B test [target/]".to_owned()]),
@@ -334,6 +365,19 @@ mod tests {
         ] {
             assert_eq!(ways(&files), wanted, "{files:?}");
         }
+    }
+
+    #[test]
+    fn test_file_is_found_by_the_form_of_its_name() {
+        let root = tempfile::tempdir().expect("a directory");
+        fs::create_dir_all(root.path().join("tests/test_dir.py")).expect("made");
+        for (name, text) in [("tests/test_b.py", "b"), ("tests/test_c.py", "c"), ("tests/data.py", "d")] {
+            fs::write(root.path().join(name), text).expect("written");
+        }
+        assert_eq!(text_of(root.path(), "tests/test_*.py").as_deref(), Some("b"));
+        assert_eq!(text_of(root.path(), "test_*.py"), None);
+        assert_eq!(text_of(root.path(), "te*"), None, "a directory");
+        assert_eq!(kinds_in(root.path())[0].file, "tests/test_*.py");
     }
 
     #[test]

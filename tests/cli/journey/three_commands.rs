@@ -74,14 +74,24 @@ fn three_commands_finish_a_rust_project() {
 
 #[test]
 fn three_commands_finish_a_python_project() {
+    let packaged =
+        [("pyproject.toml", "[project]\nname = \"app\"\nversion = \"0.1.0\"\n"), ("tests/__init__.py", "")];
+    python_project(&packaged, "gate      test: python3 -m unittest discover (passes");
+}
+
+#[test]
+fn three_commands_finish_python_files_without_a_project() {
+    python_project(&[], "gate      test: python3 -m unittest discover -s tests (passes");
+}
+
+/// A project whose tests run without pytest.
+fn python_project(more: &[(&str, &str)], gate: &str) {
     if !has("python3") {
         return;
     }
     let files = [
-        ("pyproject.toml", "[project]\nname = \"app\"\nversion = \"0.1.0\"\n"),
         ("vendored/__init__.py", ""),
         ("vendored/greet.py", "def hello():\n    return 'hello'\n"),
-        ("tests/__init__.py", ""),
         (
             "tests/test_greet.py",
             "import unittest\nfrom vendored.greet import hello\n\nclass Test(unittest.TestCase):\n    def test_hello(self):\n        self.assertEqual(hello(), 'hello')\n",
@@ -95,8 +105,8 @@ fn three_commands_finish_a_python_project() {
         "tests/test_file.py",
         "import unittest\n\nclass Test(unittest.TestCase):\n    def test_file(self):\n        self.assertIn('hello', open('hello.txt').read())",
     );
-    let gate = "gate      test: python3 -m unittest discover (passes";
-    three_commands(Newcomer::new(&files, &script), &[gate], "tests/test_file.py");
+    let newcomer = Newcomer::new(&[&files[..], more].concat(), &script);
+    three_commands(newcomer, &[gate], "tests/test_file.py");
 }
 
 #[test]
