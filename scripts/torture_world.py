@@ -186,6 +186,19 @@ class World:
         self.restore("approved")
         self.must("merge", "t1", who="reviewer-1")
         self.save("merged")
+        # The next merge deletes the worktree of this one, and first keeps its ignored file.
+        self.must("config", "set", "worktrees.keep_merged", "1")
+        with open(self.path(".git/info/exclude"), "a") as file:
+            file.write("*.log\n")
+        self.write(".worktrees/t1/t1/kept.log", "only here\n")
+        worktree = self.data("task", "claim", "t2", who="coder-2")["worktree"]
+        self.must(*[word.replace("t1", "t2") for word in CHECKPOINT], who="coder-2")
+        self.commit_in(worktree, ["t2/a.txt", "t2/tests/test_a.sh"])
+        commit = self.data("task", "submit", "t2", who="coder-2")["review_commit"]
+        self.must("review", "claim", "t2", who="reviewer-1")
+        self.must("review", "approve", "t2", "--commit", commit, "--summary", "fine", who="reviewer-1")
+        self.save("crowded")
+        self.restore("merged")
         self.must("archive", "--all")
         self.save("archived")
         thing = next(thing for thing in self.data("trash", "list")["trash"] if thing["origin"].endswith("/.worktrees/t1"))
@@ -441,6 +454,14 @@ def trash_is_empty(world):
     return not world.data("trash", "list")["trash"]
 
 
+def merged_over(world):
+    """Merged, and the ignored file of the task before is in its worktree or kept."""
+    if not status_is("t2", "MERGED")(world):
+        return False
+    refs = world.git("for-each-ref", "--format=%(refname)", "refs/liza/wip/t1").splitlines()
+    return world.there(".worktrees/t1/t1/kept.log") or any(world.git("show", f"{ref}:t1/kept.log") == "only here" for ref in refs)
+
+
 def no_refs_of(task):
     return lambda world: not world.git("for-each-ref", f"refs/heads/task/{task}", f"refs/liza/submitted/{task}")
 
@@ -506,6 +527,7 @@ OPS = [
     Op("discuss", "reviewing", ["review", "discuss", "t1", "--commit", "COMMIT", "--reason", "silent", "--question",
                                 "which?"], status_is("t1", "BLOCKED"), "reviewer-1", atomic=True),
     Op("merge", "approved", ["merge", "t1"], status_is("t1", "MERGED"), "reviewer-1"),
+    Op("merge-over", "crowded", ["merge", "t2"], merged_over, "reviewer-1"),
     Op("advance", "upstream", ["integration", "advance", "main", "--reason", "needed"],
        lambda w: w.git("rev-parse", "integration") == w.git("rev-parse", "main")),
     Op("deliver", "merged", ["deliver", "--to", "release", "--create"], delivered),
