@@ -112,7 +112,10 @@ impl Query {
         committer: &git2::Signature<'_>,
     ) -> Result<Option<Oid>, git2::Error> {
         // Git gives the files of a shared repository other permissions.
-        if self.git.config()?.get_string("core.sharedrepository").is_ok() || !commit.message.ends_with('\n') {
+        let is_shared = self.git.config()?.get_string("core.sharedrepository").is_ok();
+        // Git leaves out a parent that is named twice.
+        let is_twice = commit.parents.iter().enumerate().any(|(at, one)| commit.parents[..at].contains(one));
+        if is_shared || is_twice || !commit.message.ends_with('\n') {
             return Ok(None);
         }
         let tree = self.git.find_tree(Oid::from_str(commit.tree.as_str())?)?;
@@ -197,6 +200,9 @@ mod tests {
         let without_end =
             NewCommit { tree: &tree, parents: &[], message: "x", author: &who, committer: &who };
         assert_eq!(query.write_commit(&repo, &without_end), None);
+        let twice = [head.clone(), head.clone()];
+        let with_parents = NewCommit { parents: &twice, message: "x\n", ..without_end };
+        assert_eq!(query.write_commit(&repo, &with_parents), None);
         let broken = NewCommit { tree: &head, message: "x\n", ..without_end };
         assert_eq!(query.write_commit(&repo, &broken), None, "a commit is no tree");
         fixture.git(&["config", "core.sharedRepository", "group"]);
