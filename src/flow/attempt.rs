@@ -14,6 +14,7 @@ use crate::board::{Board, Call, Code, CommitId, Needs, TaskId, World, permitted}
 use crate::git::commit::Signature;
 use crate::git::content::{self, Filters};
 use crate::git::{self, refs};
+use crate::host::anchored_path::{FilesBelow, files_below};
 
 /// The ref that keeps the commits of an attempt at a task; attempts are counted from 1.
 pub fn attempt_ref(task: &TaskId, number: usize) -> String {
@@ -160,22 +161,28 @@ pub fn keep_now(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Ke
 const MOST_LOOKED_AT: usize = 5_000;
 
 /// The ignored files of a task: those of `ignored`, as git lists it, in the task's scope. Links are not followed.
-pub fn ignored_in_scope(worktree: &Path, ignored: &[String], scope: &Scope) -> Vec<String> {
+pub fn ignored_in_scope(worktree: &Path, ignored: &[String], scope: &Scope) -> FilesBelow {
+    // What cannot be named in a scope counts as inside.
     let is_in = |path: &str| {
-        RepoPath::new(path).is_ok_and(|path| inside(&path, &scope.inside) && !inside(&path, &scope.outside))
+        RepoPath::new(path)
+            .map_or(true, |path| inside(&path, &scope.inside) && !inside(&path, &scope.outside))
     };
-    let mut found = Vec::new();
+    let overlaps = |dir: &str| {
+        PathPattern::new(&format!("{}/", dir.trim_end_matches('/')))
+            .map_or(true, |dir| scope.inside.iter().any(|pattern| pattern.overlaps(&dir).is_some()))
+    };
+    let mut found = FilesBelow::default();
     for path in ignored {
         if !path.ends_with('/') {
-            found.extend(is_in(path).then(|| path.clone()));
-            continue;
+            found.files.extend(is_in(path).then(|| path.clone()));
+        } else if overlaps(path) {
+            let below = files_below(worktree, Path::new(path), MOST_LOOKED_AT, overlaps);
+            found.files.extend(below.files.into_iter().filter(|file| is_in(file)));
+            found.links.extend(below.links.into_iter().filter(|link| is_in(link)));
+            found
+                .left_out
+                .extend(below.left_out.into_iter().filter(|(path, _)| is_in(path) || overlaps(path)));
         }
-        let Ok(dir) = PathPattern::new(path) else { continue };
-        if !scope.inside.iter().any(|pattern| pattern.overlaps(&dir).is_some()) {
-            continue;
-        }
-        let files = crate::host::anchored_path::files_below(worktree, Path::new(path), MOST_LOOKED_AT);
-        found.extend(files.into_iter().filter(|file| is_in(file)));
     }
     found
 }
@@ -203,8 +210,10 @@ pub fn snapshot_worktree(
     let (mut dirty, mut ignored) = content::status_and_ignored(path, Filters::Run)?;
     dirty.retain(|found| !is_not_work(prepared, found));
     ignored.retain(|found| !is_prepared(prepared, found));
-    let ignored = scope.map_or(Vec::new(), |scope| ignored_in_scope(path, &ignored, scope));
-    if dirty.is_empty() && ignored.is_empty() {
+    let FilesBelow { files: mut ignored, links, left_out } =
+        scope.map_or_else(FilesBelow::default, |scope| ignored_in_scope(path, &ignored, scope));
+    ignored.extend(links);
+    if dirty.is_empty() && ignored.is_empty() && left_out.is_empty() {
         return Ok(None);
     }
     let who = ctx.query()?.identity().at(ctx.now.wall.0);
@@ -212,5 +221,8 @@ pub fn snapshot_worktree(
     let kept = content::snapshot(&ctx.repo, path, &message, &who, &ignored, prepared)?;
     let ignored = ignored.into_iter().map(|path| format!("{path} (ignored by git)"));
     let files = dirty.into_iter().map(|found| found.path).chain(ignored).take(10).collect();
-    Ok(Some(Saved { commit: kept.commit, files, left_out: kept.left_out }))
+    let left_out = left_out.into_iter().map(|(path, why)| format!("`{path}` (ignored by git): {why}"));
+    let left_out: Vec<String> =
+        Some(kept.left_out).filter(|left| !left.is_empty()).into_iter().chain(left_out).collect();
+    Ok(Some(Saved { commit: kept.commit, files, left_out: left_out.join("; ") }))
 }

@@ -54,7 +54,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
     ignored.retain(|found| !super::prepared::is_prepared(&not_work, found));
     let scope = board.task(task).map(|task| &task.body().scope);
     let ignored =
-        scope.map_or(Vec::new(), |scope| super::attempt::ignored_in_scope(worktree, &ignored, scope));
+        scope.map_or(Vec::new(), |scope| super::attempt::ignored_in_scope(worktree, &ignored, scope).files);
     let untracked = dirty.iter().filter(|found| found.kind == DirtyKind::Untracked);
     let untracked: Vec<String> = untracked.map(|found| found.path.clone()).collect();
     let mut dirty: Vec<String> = dirty.into_iter().map(|found| dirty_line(&found.path, found.kind)).collect();

@@ -22,6 +22,7 @@ pub fn after_review(ctx: &Context, board: &Board, task: &TaskId, commit: Option<
 
 fn delete_review_checkout(ctx: &Context, path: &Path, commit: Option<&CommitId>) -> Result<()> {
     let _one_at_a_time = ctx.machine.lock_worktrees()?;
+    let examined = host::file_clock();
     // The checkout was just made again, for the next reviewer.
     if ctx.machine.is_checkout_locked(path) {
         return Ok(());
@@ -46,7 +47,8 @@ fn delete_review_checkout(ctx: &Context, path: &Path, commit: Option<&CommitId>)
             || content::status(path, Filters::Run)
                 .is_ok_and(|dirty| dirty.iter().all(|found| is_not_work(&prepared, found))));
     match is_only_read {
-        true => ctx.worktrees().delete(path).map(|_| ())?,
+        // What a reviewer changes meanwhile stays, for `liza gc` to name.
+        true => ctx.worktrees().delete(path, examined).map(|_| ())?,
         // Files that a reviewer wrote there are kept for a while.
         false => {
             if let Ok(head) = content::head(path)
@@ -72,21 +74,13 @@ fn is_current_directory(ctx: &Context, path: &Path) -> bool {
 }
 
 /// Merges, and meanwhile removes worktrees of tasks merged before, except the newest: looking at their files takes as long as half
-/// a merge, which mostly waits for git and the disk. A failure is only reported.
+/// a merge, which mostly waits for git and the disk. Gates need the same lock, so with gates this waits until after the merge.
 pub fn beside_merge<T>(ctx: &Context, board: &Board, merge: impl FnOnce() -> T) -> T {
     // Read here, so that the two threads do not read the board in turns.
-    let older = match older(ctx, board, 1) {
-        Ok(Some(older)) => older,
-        Ok(None) => return merge(),
-        Err(failure) => {
-            report_failure(ctx, Err(failure));
-            return merge();
-        }
-    };
+    let Ok(Some(older)) = older(ctx, board, 1) else { return merge() };
     let other = ctx.in_other_thread();
-    let (merged, done) = host::both(merge, || older.delete(&other()));
-    report_failure(ctx, done);
-    merged
+    // What fails is tried, and reported, after the merge.
+    host::both(merge, || older.delete(&other())).0
 }
 
 /// Removes what the merge ends the need for.
@@ -106,7 +100,11 @@ struct Older {
 
 /// All merged tasks that have a worktree but the newest; `coming`: how many more are about to be merged.
 fn older(ctx: &Context, board: &Board, coming: usize) -> Result<Option<Older>> {
-    let KeepMerged::Newest(keep) = ctx.project_config()?.worktrees.keep_merged else { return Ok(None) };
+    let config = ctx.project_config()?;
+    let KeepMerged::Newest(keep) = config.worktrees.keep_merged else { return Ok(None) };
+    if coming > 0 && !config.gates.is_empty() {
+        return Ok(None);
+    }
     let keep = keep.saturating_sub(coming);
     let (mut tasks, deletion_was_interrupted) = merged_with_worktree(ctx, board);
     if tasks.len() <= keep && !deletion_was_interrupted {

@@ -148,6 +148,49 @@ fn staged_work_without_its_file_is_kept() {
 }
 
 #[test]
+fn ignored_files_that_cannot_be_saved_keep_their_worktree() {
+    use std::os::unix::ffi::OsStrExt;
+    let Team { world, one, reviewer, .. } = Team::new();
+    world.write("liza.yaml", "worktrees: {keep_merged: all}\n");
+    std::fs::write(world.path(".git/info/exclude"), ".liza\n.worktrees\nbuild/\n").unwrap();
+    world.task("t1", &["out/", "tests/test_t1.sh"]);
+    let commit = world.submit_work(&one, "t1", "out/a.sh", "x\n");
+    world.approve(&reviewer, "t1", &commit);
+    world.liza(&reviewer, &["merge", "t1"]).ok();
+    let build = world.path(".worktrees/t1/out/build");
+    let nested = build.join("nested");
+    std::fs::create_dir_all(&nested).unwrap();
+    world.git_in(&nested, &["init", "-q"]);
+    write(&nested, "only-here.txt", "precious\n");
+    world.write("liza.yaml", "worktrees: {keep_merged: 0}\n");
+    let refused = |why: &str| {
+        let error = world.refused(&HUMAN, &["gc"], 8, "git.unsaved").to_string();
+        assert!(error.contains(why), "{why}: {error}");
+        assert!(build.exists());
+    };
+    refused("separate repository");
+    std::fs::remove_dir_all(&nested).unwrap();
+    let odd = build.join(std::ffi::OsStr::from_bytes(b"b\xff.txt"));
+    std::fs::write(&odd, "precious\n").unwrap();
+    refused("not UTF-8");
+    std::fs::remove_file(odd).unwrap();
+    for number in 0..5_000 {
+        std::fs::create_dir(build.join(format!("d{number}"))).unwrap();
+    }
+    write(&build, "file.txt", "precious\n");
+    refused("more than 5000");
+    for number in 0..5_000 {
+        std::fs::remove_dir(build.join(format!("d{number}"))).unwrap();
+    }
+    std::os::unix::fs::symlink("file.txt", build.join("link")).unwrap();
+    world.human(&["gc"]).ok();
+    assert!(!build.exists());
+    let kept = world.git(&["for-each-ref", "--format=%(refname)", "refs/liza/wip/t1"]);
+    let tree = world.git(&["ls-tree", "-r", &kept.lines().last().unwrap().to_owned(), "out/build"]);
+    assert!(tree.contains("120000 blob") && tree.contains("out/build/file.txt"), "{tree}");
+}
+
+#[test]
 fn killed_worktree_removal_recovers_at_any_step() {
     let Team { world, one, reviewer, .. } = Team::new();
     world.write("liza.yaml", "worktrees: {keep_merged: 0}\n");

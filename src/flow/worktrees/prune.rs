@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::flow::attempt::snapshot_worktree;
+use crate::git::worktree::Deletion;
 use crate::store::lock::SideLock;
 
 /// What happened to one worktree.
@@ -55,6 +56,7 @@ pub fn prune_on(
         crate::flow::merged::finish_deletions(ctx)?;
     }
     let mut report = PruneReport::default();
+    let examined = host::file_clock();
     for mut worktree in sized(ctx, board, only, options.keep_merged)? {
         // For a removal, git itself must judge files that pass through a filter.
         if worktree.dirty && !options.dry_run {
@@ -82,7 +84,11 @@ pub fn prune_on(
             }
             crash::point("prune.saved");
             if pruned.deleted {
-                ctx.worktrees().delete(&worktree.path)?;
+                if ctx.worktrees().delete(&worktree.path, examined)? == Deletion::Changed {
+                    worktree.ended = Err("its files were changed while liza examined it".to_owned());
+                    report.stay.push(worktree);
+                    continue;
+                }
             } else {
                 pruned.trash = remove(ctx, &worktree.path)?;
             }

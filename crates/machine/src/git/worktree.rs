@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+pub use super::checkouts::GOING;
 use super::checkouts::{self, Checkout};
 use super::prelude::*;
 use super::refs::{self, Expected, RefError};
@@ -15,8 +16,6 @@ const LOCK_MARK: &str = "liza: ";
 /// The file in the trash that names the original path of a worktree.
 const ORIGIN: &str = "origin";
 const TREE: &str = "tree";
-/// Name prefix of a worktree that is being deleted.
-pub const GOING: &str = ".going-";
 
 /// How long git may write files before liza reports it.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -35,6 +34,16 @@ pub enum WorktreeError {
     Git(#[from] GitError),
     #[error(transparent)]
     Query(#[from] QueryError),
+}
+
+/// How the deletion of a worktree ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deletion {
+    Done,
+    /// There was nothing to delete.
+    Nothing,
+    /// Its files were changed after they had been examined: it stays.
+    Changed,
 }
 
 /// Makes and removes the worktrees of one repository. Removal is a rename into the trash; only what the caller knows
@@ -208,42 +217,54 @@ impl<'a> Worktrees<'a> {
         Ok(Some(bin))
     }
 
-    /// Deletes a worktree and git's record of it: the caller knows that nothing in it is the only copy. False if
-    /// nothing was left to delete.
+    /// Deletes a worktree and git's record of it: the caller knows that nothing in it is the only copy, because it
+    /// examined the files at `examined`, by [`crate::host::file_clock`], or later.
     ///
-    /// Renames it first, so that a process that dies halfway leaves nothing that looks complete
+    /// Renames both first, so that a process that dies halfway leaves nothing that looks complete
     /// ([`Worktrees::finish_deletions`]).
-    pub fn delete(&self, path: &Path) -> Result<bool, GitError> {
+    pub fn delete(&self, path: &Path, examined: (i64, i64)) -> Result<Deletion, GitError> {
         let records = checkouts::recorded_at(self.repo, path)?;
-        let mut name = OsString::from(GOING);
-        name.push(path.file_name().unwrap_or_default());
-        let going = self.anchored(&path.with_file_name(name))?;
-        going.delete().map_err(GitError::io(path))?;
+        let going_path = going(path);
+        let going = self.anchored(&going_path)?;
+        delete_directory(&going, path)?;
         let moved = self.anchored(path)?.move_to(&going).map_err(GitError::io(path))?;
+        // Under its new name no process finds it by its path.
+        if moved && crate::host::is_changed_since(&going_path, examined) {
+            going.move_to(&self.anchored(path)?).map_err(GitError::io(path))?;
+            return Ok(Deletion::Changed);
+        }
         crash::point("worktree.going");
         for record in &records {
-            self.anchored(&record.admin_dir)?.delete().map_err(GitError::io(&record.admin_dir))?;
+            self.delete_record(record)?;
         }
         crash::point("worktree.unrecorded");
         going.delete().map_err(GitError::io(path))?;
         super::door::forget_checkout(path);
-        Ok(moved || !records.is_empty())
+        Ok(if moved || !records.is_empty() { Deletion::Done } else { Deletion::Nothing })
+    }
+
+    /// Renames git's record of a worktree before it deletes it: half a record is in nobody's name.
+    fn delete_record(&self, record: &Checkout) -> Result<(), GitError> {
+        let (from, to) = (self.anchored(&record.admin_dir)?, self.anchored(&going(&record.admin_dir))?);
+        let deleted = to.delete().and_then(|()| from.move_to(&to)).and_then(|_| to.delete());
+        deleted.map_err(GitError::io(&record.admin_dir))
     }
 
     /// Deletes what a process that died in [`Worktrees::delete`] left in this directory.
     pub fn finish_deletions(&self, dir: &Path) -> Result<(), GitError> {
-        for entry in GitError::if_there(dir, fs::read_dir(dir))?.into_iter().flatten().flatten() {
-            if !entry.file_name().as_bytes().starts_with(GOING.as_bytes()) {
-                continue;
-            }
+        for entry in going_in(dir)? {
             // Its record may still exist, with its former path.
             let was = dir.join(OsStr::from_bytes(&entry.file_name().as_bytes()[GOING.len()..]));
             if was.symlink_metadata().is_err() {
                 for record in checkouts::recorded_at(self.repo, &was)? {
-                    self.anchored(&record.admin_dir)?.delete().map_err(GitError::io(&record.admin_dir))?;
+                    self.delete_record(&record)?;
                 }
             }
-            self.anchored(&entry.path())?.delete().map_err(GitError::io(&entry.path()))?;
+            // Git may have given the record another name.
+            for record in going_in(&self.repo.common_dir.join("worktrees"))? {
+                delete_directory(&self.anchored(&record.path())?, &record.path())?;
+            }
+            delete_directory(&self.anchored(&entry.path())?, &entry.path())?;
         }
         Ok(())
     }
@@ -378,6 +399,27 @@ impl<'a> Worktrees<'a> {
         let origin = bin.join(ORIGIN);
         fs::write(&origin, format!("{}\n", path.display())).map_err(GitError::io(&origin))?;
         Ok(bin)
+    }
+}
+
+/// The name under which a worktree or its record is deleted.
+fn going(path: &Path) -> PathBuf {
+    let mut name = OsString::from(GOING);
+    name.push(path.file_name().unwrap_or_default());
+    path.with_file_name(name)
+}
+
+/// What deletions left in a directory.
+fn going_in(dir: &Path) -> Result<Vec<fs::DirEntry>, GitError> {
+    let entries = GitError::if_there(dir, fs::read_dir(dir))?.into_iter().flatten().flatten();
+    Ok(entries.filter(|entry| entry.file_name().as_bytes().starts_with(GOING.as_bytes())).collect())
+}
+
+/// Deletes what a deletion left; a file or a link of that name is not liza's.
+fn delete_directory(going: &AnchoredPath, path: &Path) -> Result<(), GitError> {
+    match going.kind().map_err(GitError::io(path))? {
+        Some(anchored_path::Kind::Directory) => going.delete().map_err(GitError::io(path)),
+        _ => Ok(()),
     }
 }
 
@@ -521,16 +563,46 @@ mod tests {
         let place = Scene::new();
         let path = place.home.join("t1");
         place.make(&path, "task/t1");
-        assert!(place.worktrees().delete(&path).unwrap());
+        // What was made in the present tick of the clock could have changed since.
+        let made = crate::host::file_clock();
+        while crate::host::file_clock() == made {
+            std::thread::yield_now();
+        }
+        let now = crate::host::file_clock();
+        let delete = || place.worktrees().delete(&path, now).unwrap();
+        assert_eq!(delete(), Deletion::Done);
         assert!(!path.exists() && checkouts::list(&place.repo).unwrap().is_empty() && !place.trash.exists());
-        assert!(!place.worktrees().delete(&path).unwrap());
+        assert_eq!(delete(), Deletion::Nothing);
+        // Changed after it was examined, at the top, deeper and in a file.
+        for name in ["new.txt", "new/deep.txt", "file.txt"] {
+            let path = place.home.join("t3");
+            place.make(&path, "task/t3");
+            let examined = crate::host::file_clock();
+            write_in(&path, name, "precious");
+            assert_eq!(place.worktrees().delete(&path, examined).unwrap(), Deletion::Changed, "{name}");
+            assert!(path.join(name).exists() && checkouts::check_sound(&place.repo, &path).is_ok());
+            place.worktrees().remove_to_trash(&path).unwrap();
+            refs::delete_branch_if_at(&place.repo, "task/t3", &place.fixture.head()).unwrap();
+        }
+        // A file and a link of such a name are not liza's.
+        write_in(&place.home, ".going-mine", "precious");
+        std::os::unix::fs::symlink("/nowhere", place.home.join(".going-link")).unwrap();
+        place.worktrees().finish_deletions(&place.home).unwrap();
+        for name in [".going-mine", ".going-link"] {
+            fs::remove_file(place.home.join(name)).unwrap();
+        }
+        // Died in the record.
+        let half = place.repo.common_dir.join("worktrees/.going-t2");
+        fs::create_dir_all(&half).unwrap();
+        fs::write(half.join("HEAD"), "").unwrap();
+        assert!(checkouts::list(&place.repo).unwrap().is_empty());
         // Died after the rename: the record has no worktree, and the files have another name.
         let second = place.home.join("t2");
         place.make(&second, "task/t2");
         fs::rename(&second, place.home.join(".going-t2")).unwrap();
         place.worktrees().finish_deletions(&place.home).unwrap();
         assert_eq!(fs::read_dir(&place.home).unwrap().count(), 0);
-        assert!(checkouts::list(&place.repo).unwrap().is_empty());
+        assert!(checkouts::list(&place.repo).unwrap().is_empty() && !half.exists());
         place.worktrees().finish_deletions(&place.home.join("none")).unwrap();
     }
 

@@ -133,32 +133,62 @@ impl AnchoredPath {
     }
 }
 
-/// The files below a directory of `base`, as paths relative to that directory. Leaves out links, names that are not
-/// UTF-8, and everything after `most` entries.
-pub fn files_below(base: &Path, dir: &Path, most: usize) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut waiting = vec![base.join(dir)];
+/// What is below a directory, as paths relative to the base.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct FilesBelow {
+    pub files: Vec<String>,
+    pub links: Vec<String>,
+    /// What could not be listed: the path, lossy, and why.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// What is below a directory of `base`, which may be the directory of another repository; enters the directories that
+/// `enter` accepts, and looks at `most` entries.
+pub fn files_below(base: &Path, dir: &Path, most: usize, enter: impl Fn(&str) -> bool) -> FilesBelow {
+    let mut found = FilesBelow::default();
+    let mut waiting = vec![dir.to_owned()];
     let mut seen = 0;
-    while let Some(path) = waiting.pop() {
-        let Ok(anchored) = AnchoredPath::at(base, &path) else { continue };
-        let Ok(handle) = open_directory(&anchored.above, &anchored.name) else { continue };
-        for (name, kind) in entries(&handle).unwrap_or_default() {
+    while let Some(dir) = waiting.pop() {
+        let opened = AnchoredPath::at(base, &base.join(&dir))
+            .and_then(|anchored| Ok(open_directory(&anchored.above, &anchored.name)?));
+        let named = dir.to_string_lossy().into_owned();
+        let entries = match opened.and_then(|handle| entries(&handle)) {
+            Ok(entries) => entries,
+            Err(error) => {
+                found.left_out.push((named, format!("it cannot be read: {error}")));
+                continue;
+            }
+        };
+        if entries.iter().any(|(name, _)| name.as_bytes() == b".git") {
+            found.left_out.push((named, "it is a separate repository".to_owned()));
+            continue;
+        }
+        for (name, kind) in entries {
             seen += 1;
             if seen > most {
-                return found;
+                found.left_out.push((named, format!("more than {most} entries are ignored")));
+                waiting.clear();
+                break;
             }
-            let path = path.join(OsStr::from_bytes(name.as_bytes()));
+            let path = dir.join(OsStr::from_bytes(name.as_bytes()));
+            let Some(text) = path.to_str() else {
+                found
+                    .left_out
+                    .push((path.to_string_lossy().into_owned(), "its name is not UTF-8".to_owned()));
+                continue;
+            };
             match kind {
+                FileType::Directory if !enter(text) => {}
                 FileType::Directory => waiting.push(path),
-                FileType::RegularFile => {
-                    let below = path.strip_prefix(base).ok().and_then(Path::to_str);
-                    found.extend(below.map(str::to_owned));
-                }
+                FileType::RegularFile => found.files.push(text.to_owned()),
+                FileType::Symlink => found.links.push(text.to_owned()),
+                // Pipes and sockets hold nothing.
                 _ => {}
             }
         }
     }
-    found.sort();
+    found.files.sort();
+    found.links.sort();
     found
 }
 

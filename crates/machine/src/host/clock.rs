@@ -74,3 +74,15 @@ fn shifted(mut stamp: Stamp) -> Stamp {
 fn shifted(stamp: Stamp) -> Stamp {
     stamp
 }
+
+/// The time that a file changed now would get: the kernel's file clock ticks every few milliseconds.
+pub fn file_clock() -> (i64, i64) {
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::RealtimeCoarse;
+    #[cfg(not(target_os = "linux"))]
+    let clock = rustix::time::ClockId::Realtime;
+    let now = rustix::time::clock_gettime(clock);
+    // On other systems the tick is unknown.
+    let margin = if cfg!(target_os = "linux") { 0 } else { 1 };
+    (now.tv_sec - margin, now.tv_nsec)
+}

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the machine is this room")]
 
 pub mod anchored_path;
+mod changes;
 mod clock;
 pub mod crash;
 mod filesystem;
@@ -16,7 +17,8 @@ mod random;
 mod spawn;
 mod waiting;
 
-pub use clock::{ahead_of_utc, now, now_exactly, waiting_time};
+pub use changes::is_changed_since;
+pub use clock::{ahead_of_utc, file_clock, now, now_exactly, waiting_time};
 pub use filesystem::{is_mounted_over, network_file_system, room, unwritten};
 pub use mark::{gate_mark, mark_as_agent, mark_as_gate};
 pub use parallel::{both, for_each, start_thread};

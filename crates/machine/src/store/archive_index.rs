@@ -13,8 +13,9 @@ use crate::board::{Board, Needs, Task};
 use crate::wire::state::{Decoded, hash};
 
 use super::error::StoreError;
-use super::files::{FileIdentity, file_clock, read_whole, replace_disposable};
+use super::files::{FileIdentity, read_whole, replace_disposable};
 use super::handle::Store;
+use crate::host::file_clock;
 
 /// More than any archive that can be shown.
 const LARGEST_INDEX: u64 = 1 << 30;

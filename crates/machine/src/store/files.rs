@@ -239,18 +239,6 @@ impl FileIdentity {
     }
 }
 
-/// The time that a file changed now would get: the kernel's file clock ticks every few milliseconds.
-pub fn file_clock() -> (i64, i64) {
-    #[cfg(target_os = "linux")]
-    let clock = rustix::time::ClockId::RealtimeCoarse;
-    #[cfg(not(target_os = "linux"))]
-    let clock = rustix::time::ClockId::Realtime;
-    let now = rustix::time::clock_gettime(clock);
-    // On other systems the tick is unknown.
-    let margin = if cfg!(target_os = "linux") { 0 } else { 1 };
-    (now.tv_sec - margin, now.tv_nsec)
-}
-
 /// Opens a regular file for reading, following no link and waiting for no pipe.
 pub fn open_plain(path: &Path) -> std::io::Result<File> {
     open_no_follow(path, OpenOptions::new().read(true))

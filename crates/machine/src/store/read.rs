@@ -12,9 +12,10 @@ use crate::wire::content::{Content, NewState};
 use crate::wire::state::{Decoded, Origin, StateError, is_relabelled};
 
 use super::error::{IoContext, StoreError};
-use super::files::{FileIdentity, file_clock, identity_if_holds, read_whole};
+use super::files::{FileIdentity, identity_if_holds, read_whole};
 use super::handle::Store;
 use super::other_version;
+use crate::host::file_clock;
 
 /// Larger than any board that works; a file above it is not read at all.
 pub const LARGEST_STATE: u64 = 96 * 1024 * 1024;
