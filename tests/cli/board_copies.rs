@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::crash::Saved;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World};
 
@@ -142,6 +143,40 @@ fn lost_archived_task_comes_back() {
     assert_eq!(std::fs::read(&path).unwrap(), text);
     std::fs::write(&path, [&text[..], b"# changed\n"].concat()).unwrap();
     world.human(&["verify"]).exits(6);
+}
+
+/// A whole journal of another story is no proof while the copies contradict it, and a whole board is none against both.
+#[test]
+fn forged_story_is_not_restored() {
+    let world = board();
+    let (state, log) = (world.path(".liza/state.yaml"), world.path(".liza/log.yaml"));
+    let saved = Saved::of(&world);
+    world.human(&["note", "the false note"]).ok();
+    let forged = (world.state(), std::fs::read(&log).unwrap());
+    saved.restore();
+    world.human(&["note", "the true note"]).ok();
+    let copy = std::fs::read(world.path(".git/liza/log.yaml")).unwrap();
+    std::fs::remove_file(&state).unwrap();
+    std::fs::write(&log, forged.1).unwrap();
+    let ran = world.human(&["doctor", "--fix"]).exits(1);
+    assert!(ran.stdout.contains("tell different stories"), "{}", ran.stdout);
+    world.human(&["note", "more"]).exits(6);
+    assert_eq!(std::fs::read(world.path(".git/liza/log.yaml")).unwrap(), copy);
+    // The advice: the false one is moved away.
+    std::fs::rename(&log, world.home().join("false.yaml")).unwrap();
+    world.human(&["doctor", "--fix"]).ok();
+    assert!(world.state().contains("the true note") && !world.state().contains("the false note"));
+    world.human(&["verify"]).ok();
+    // A board of the same revision in another story.
+    std::fs::remove_file(&state).unwrap();
+    std::fs::write(&state, forged.0).unwrap();
+    world.human(&["verify"]).exits(6);
+    let ran = world.human(&["doctor"]).exits(1);
+    assert!(ran.stdout.contains("state.yaml was replaced"), "{}", ran.stdout);
+    world.human(&["doctor", "--fix"]).ok();
+    assert!(world.state().contains("the true note") && !world.state().contains("the false note"));
+    world.human(&["note", "more"]).ok();
+    world.sound();
 }
 
 /// An agent's sandbox may keep the copies from being written: they lag behind, and the next command updates them.

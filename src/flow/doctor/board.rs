@@ -8,6 +8,7 @@ use crate::flow::verify;
 use crate::store::Snapshot;
 use crate::store::edits::Judged;
 use crate::store::read::LARGEST_STATE;
+use crate::wire::state::Decoded;
 
 /// Truncated, corrupted, rolled back, replaced or missing.
 pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
@@ -29,7 +30,10 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
     let why = "no command can trust the board";
     Ok(vec![match store.rebuild_published() {
         // The files in the board's directory are not enough to rebuild the board, but its copies below .git are.
-        Err(_) if let Some(revision) = store.witnessed_revision() => {
+        Err(_)
+            if store.contradicting_copy().is_none()
+                && let Some(revision) = store.witnessed_revision() =>
+        {
             let remedy = format!(
                 "restores board, journal and archive of revision {revision} from their copies below .git"
             );
@@ -43,17 +47,19 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
             };
             Finding::new("board.broken", broken, why, remedy)
         }
-        Ok(rebuilt) => {
-            let remedy = format!(
-                "rebuilds the board of revision {} from image and log, and keeps the present file under .liza/edits",
-                rebuilt.board.revision
-            );
-            Finding::new("board.broken", broken, why, remedy).fixed_by(move |ctx| {
-                let kept = ctx.store.restore(&rebuilt, LARGEST_STATE, &ctx.now)?;
-                Ok(kept.map(|kept| format!("as {}", kept.display())))
-            })
-        }
+        Ok(rebuilt) => rebuilding(broken, rebuilt),
     }])
+}
+
+fn rebuilding(broken: String, rebuilt: Decoded) -> Finding {
+    let remedy = format!(
+        "rebuilds the board of revision {} from image and log, and keeps the present file under .liza/edits",
+        rebuilt.board.revision
+    );
+    Finding::new("board.broken", broken, "no command can trust the board", remedy).fixed_by(move |ctx| {
+        let kept = ctx.store.restore(&rebuilt, LARGEST_STATE, &ctx.now)?;
+        Ok(kept.map(|kept| format!("as {}", kept.display())))
+    })
 }
 
 /// What a person's next command will do with the edit.
@@ -126,6 +132,13 @@ pub fn log(scene: &Scene) -> Result<Vec<Finding>> {
     // A board that is damaged, or not the newest, has its own finding.
     let Ok(snapshot @ Snapshot { warning: None, .. }) = scene.read() else { return Ok(Vec::new()) };
     let Some(damage) = scene.log_damage(&snapshot.board)? else { return Ok(Vec::new()) };
+    let revision = snapshot.board.revision;
+    if let Some(rebuilt) = scene.ctx.store.proven_otherwise(revision, &snapshot.origin.board_hash()) {
+        let broken = format!(
+            "state.yaml was replaced: the journal and its copy below .git prove another board of revision {revision}"
+        );
+        return Ok(vec![rebuilding(broken, rebuilt)]);
+    }
     let code = if damage.lost { "log.lost" } else { "log.broken" };
     let why = if damage.stops {
         "no command can change the board until the log is repaired; reading still works"

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::board::state::JournalMark;
 use crate::board::{Board, Stamp};
 use crate::host::anchored_path::AnchoredPath;
+use crate::wire::log::{NO_RECORD, Record, read_chain};
 use crate::wire::state::{Decoded, hash};
 
 use super::copies::{LARGEST_LOG, Witness};
@@ -93,6 +94,32 @@ impl Store {
         text.truncate(length);
         let last = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
         (hash(&text.as_bytes()[last..]) == board.journal.hash).then_some(text)
+    }
+
+    /// The journal and its copy, each a whole chain of records.
+    fn both_journals(&self) -> Option<(String, String, Vec<Record>)> {
+        let (copy, records) = self.witness.as_ref()?.records().ok().filter(|(text, _)| !text.is_empty())?;
+        let length = fs::symlink_metadata(self.layout().log()).ok()?.len();
+        let mut log = self.read_log_text(length).ok()?;
+        log.truncate(log.rfind('\n').map_or(0, |at| at + 1));
+        Some((log, copy, records))
+    }
+
+    /// The copy of the journal, if both are whole and tell different stories: then it is unknown which of them was replaced.
+    pub fn contradicting_copy(&self) -> Option<PathBuf> {
+        let (log, copy, _) = self.both_journals()?;
+        let is_chain = !log.is_empty() && read_chain(&log, NO_RECORD.to_owned()).is_ok();
+        (is_chain && !log.starts_with(&copy) && !copy.starts_with(&log))
+            .then(|| self.witness.as_ref().map(Witness::log))
+            .flatten()
+    }
+
+    /// The newest board of the journal, if the journal and its copy agree that the board of this revision was another one.
+    pub fn proven_otherwise(&self, revision: u64, board_hash: &str) -> Option<Decoded> {
+        let (log, copy, records) = self.both_journals()?;
+        let record = records.iter().find(|record| record.revision == revision)?;
+        let agree = log.starts_with(&copy);
+        (agree && record.board != board_hash).then(|| self.rebuild(None).ok()).flatten()
     }
 
     /// Restores the journal of the present board from its copy; the replaced file is kept.
