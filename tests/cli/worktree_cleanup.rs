@@ -186,7 +186,7 @@ fn ignored_files_that_cannot_be_saved_keep_their_worktree() {
     world.human(&["gc"]).ok();
     assert!(!build.exists());
     let kept = world.git(&["for-each-ref", "--format=%(refname)", "refs/liza/wip/t1"]);
-    let tree = world.git(&["ls-tree", "-r", &kept.lines().last().unwrap().to_owned(), "out/build"]);
+    let tree = world.git(&["ls-tree", "-r", kept.lines().last().unwrap(), "out/build"]);
     assert!(tree.contains("120000 blob") && tree.contains("out/build/file.txt"), "{tree}");
 }
 

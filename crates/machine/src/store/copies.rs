@@ -129,11 +129,7 @@ impl Witness {
 
     /// The text of the complete records of the copy.
     pub fn text(&self) -> Result<String, StoreError> {
-        let path = self.log();
-        let bytes = read_records(&path).doing("read", &path)?;
-        let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
-        Ok(text)
+        text_of_records(&self.log())
     }
 
     /// The complete records of the copy, checked as a chain, and their text.
@@ -145,6 +141,14 @@ impl Witness {
         })?;
         Ok((text, records))
     }
+}
+
+/// The text of the complete records of a journal.
+pub(super) fn text_of_records(path: &Path) -> Result<String, StoreError> {
+    let bytes = read_records(path).doing("read", path)?;
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
+    Ok(text)
 }
 
 /// The bytes of a journal. No record has a zero byte, so a sparse file ends here at its first one.

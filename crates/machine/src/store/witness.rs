@@ -18,7 +18,7 @@ use crate::host::anchored_path::AnchoredPath;
 use crate::wire::log::{NO_RECORD, Record, read_chain};
 use crate::wire::state::{Decoded, hash};
 
-use super::copies::{LARGEST_LOG, Witness};
+use super::copies::{LARGEST_LOG, Witness, text_of_records};
 use super::error::{IoContext, StoreError};
 use super::files::{make_private_dir, names_in, read_whole, replace};
 use super::handle::Store;
@@ -99,9 +99,7 @@ impl Store {
     /// The journal and its copy, each a whole chain of records.
     fn both_journals(&self) -> Option<(String, String, Vec<Record>)> {
         let (copy, records) = self.witness.as_ref()?.records().ok().filter(|(text, _)| !text.is_empty())?;
-        let length = fs::symlink_metadata(self.layout().log()).ok()?.len();
-        let mut log = self.read_log_text(length).ok()?;
-        log.truncate(log.rfind('\n').map_or(0, |at| at + 1));
+        let log = text_of_records(&self.layout().log()).ok()?;
         Some((log, copy, records))
     }
 
