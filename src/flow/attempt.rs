@@ -115,11 +115,13 @@ pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &dyn AnyVerb) 
     match keep_now(ctx, &snapshot.board, task) {
         Ok(None) => {}
         Ok(Some(kept)) => {
-            ctx.narrate(format!(
-                "uncommitted, so not on the branch: {}; kept as {1} (`git show {1}`)",
-                kept.saved.files.join(", "),
-                kept.refname
-            ));
+            if !kept.saved.files.is_empty() {
+                ctx.narrate(format!(
+                    "uncommitted, so not on the branch: {}; kept as {1} (`git show {1}`)",
+                    kept.saved.files.join(", "),
+                    kept.refname
+                ));
+            }
             if !kept.saved.left_out.is_empty() {
                 ctx.narrate(format!(
                     "not kept there, only in {}: {}",
@@ -168,8 +170,11 @@ pub fn ignored_in_scope(worktree: &Path, ignored: &[String], scope: &Scope) -> F
             .map_or(true, |path| inside(&path, &scope.inside) && !inside(&path, &scope.outside))
     };
     let overlaps = |dir: &str| {
-        PathPattern::new(&format!("{}/", dir.trim_end_matches('/')))
-            .map_or(true, |dir| scope.inside.iter().any(|pattern| pattern.overlaps(&dir).is_some()))
+        let dir = dir.trim_end_matches('/');
+        let is_excluded = RepoPath::new(&format!("{dir}/x")).is_ok_and(|path| inside(&path, &scope.outside));
+        !is_excluded
+            && PathPattern::new(&format!("{dir}/"))
+                .map_or(true, |dir| scope.inside.iter().any(|pattern| pattern.overlaps(&dir).is_some()))
     };
     let mut found = FilesBelow::default();
     for path in ignored {

@@ -100,7 +100,7 @@ pub fn kinds_in(root: &Path) -> Vec<Kind> {
 }
 
 /// A file below the root, if it is regular and readable; links, pipes and the like are skipped. With a `*` in its name
-/// it is the first such file.
+/// it is the text of all such files.
 fn text_of(root: &Path, name: &str) -> Option<String> {
     if let Some((start, end)) = name.split_once('*') {
         let (dir, start) = start.split_at(start.rfind('/').map_or(0, |at| at + 1));
@@ -110,7 +110,12 @@ fn text_of(root: &Path, name: &str) -> Option<String> {
             .filter(|name| name.starts_with(start) && name.ends_with(end))
             .collect();
         names.sort();
-        return names.into_iter().find_map(|name| text_of(root, &format!("{dir}{name}")));
+        let texts: Vec<String> = names
+            .into_iter()
+            .take(MOST_TESTS)
+            .filter_map(|name| text_of(root, &format!("{dir}{name}")))
+            .collect();
+        return (!texts.is_empty()).then(|| texts.join("\n"));
     }
     let path = regular_file_inside(root, Path::new(name)).ok().flatten()?;
     let (bytes, _) = read_whole(&path, LARGEST_FILE as u64).ok()?;
@@ -183,6 +188,8 @@ fn node(file: Files<'_>) -> Option<Kind> {
 const NO_BYTECODE: &[(&str, &str)] = &[("PYTHONDONTWRITEBYTECODE", "1")];
 const PYTHON_FILES: [&str; 6] =
     ["pyproject.toml", "setup.py", "pytest.ini", "conftest.py", "tox.ini", "requirements.txt"];
+/// So many files of tests are looked at.
+const MOST_TESTS: usize = 100;
 const PYTHON_TESTS: [&str; 3] = ["test_*.py", "tests/test_*.py", "test/test_*.py"];
 
 fn python(file: Files<'_>, signs: &[&'static str]) -> Option<Kind> {
@@ -221,7 +228,7 @@ fn python(file: Files<'_>, signs: &[&'static str]) -> Option<Kind> {
     };
     let unittest = Proposed::new("test", format!("python3 -m unittest discover{begin}")).with(NO_BYTECODE);
     // Where unittest finds no test, some versions of it pass.
-    let asks_for_pytest = (!text.is_empty() && !text.contains("unittest"))
+    let asks_for_pytest = (!name_of_tests.is_empty() && !text.contains("TestCase"))
         || PYTHON_FILES.iter().any(|name| file(name).is_some_and(|text| text.contains("pytest")));
     if !asks_for_pytest {
         // Ways without an installation come first.
@@ -340,14 +347,15 @@ mod tests {
                 ],
             ),
             (
-                vec![("tests/test_*.py", "import unittest")],
+                vec![("tests/test_*.py", "class A(unittest.TestCase):")],
                 vec![format!("test: {pytest} []"), "test: python3 -m unittest discover -s tests []".to_owned()],
             ),
             (
-                vec![("tests/test_*.py", "import unittest"), ("tests/__init__.py", "")],
+                vec![("tests/test_*.py", "class A(unittest.TestCase):"), ("tests/__init__.py", "")],
                 vec![format!("test: {pytest} []"), unittest.clone()],
             ),
-            (vec![("test_*.py", "def test_sum():")], vec![format!("test: {pytest} []")]),
+            (vec![("test_*.py", "from unittest.mock import patch")], vec![format!("test: {pytest} []")]),
+            (vec![("pyproject.toml", ""), ("tests/test_*.py", "")], vec![format!("test: {pytest} []"), venv("-e .")]),
             (vec![("Makefile", "test:\n"), ("test_*.py", "")], vec!["test: make test []".to_owned()]),
             (vec![("go.mod", "")], vec!["test: go test -v ./... []".to_owned()]),
             (vec![("pom.xml", "")], vec!["test: mvn -q -B test [target/]".to_owned()]),
@@ -374,7 +382,7 @@ mod tests {
         for (name, text) in [("tests/test_b.py", "b"), ("tests/test_c.py", "c"), ("tests/data.py", "d")] {
             fs::write(root.path().join(name), text).expect("written");
         }
-        assert_eq!(text_of(root.path(), "tests/test_*.py").as_deref(), Some("b"));
+        assert_eq!(text_of(root.path(), "tests/test_*.py").as_deref(), Some("b\nc"));
         assert_eq!(text_of(root.path(), "test_*.py"), None);
         assert_eq!(text_of(root.path(), "te*"), None, "a directory");
         assert_eq!(kinds_in(root.path())[0].file, "tests/test_*.py");

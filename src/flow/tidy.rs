@@ -22,7 +22,7 @@ pub fn after_review(ctx: &Context, board: &Board, task: &TaskId, commit: Option<
 
 fn delete_review_checkout(ctx: &Context, path: &Path, commit: Option<&CommitId>) -> Result<()> {
     let _one_at_a_time = ctx.machine.lock_worktrees()?;
-    let examined = host::file_clock();
+    let examined = host::Contents::of(path);
     // The checkout was just made again, for the next reviewer.
     if ctx.machine.is_checkout_locked(path) {
         return Ok(());
@@ -121,7 +121,11 @@ impl Older {
     fn delete(&self, ctx: &Context) -> Result<()> {
         let one_at_a_time = ctx.machine.lock_worktrees()?;
         let options = PruneOptions { keep_merged: Some(self.keep), ..PruneOptions::default() };
-        worktrees::prune_on(ctx, &self.board, options, Some(&self.tasks), &one_at_a_time).map(|_| ())
+        let report = worktrees::prune_on(ctx, &self.board, options, Some(&self.tasks), &one_at_a_time)?;
+        for kept in report.stay.iter().filter(|worktree| worktree.kept_back) {
+            ctx.narrate(format!("{} stays for now: {}", kept.path.display(), kept.why));
+        }
+        Ok(())
     }
 }
 

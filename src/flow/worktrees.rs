@@ -73,6 +73,9 @@ pub struct ListedWorktree {
     /// It may be deleted: its work is on integration, as long as its head is this commit.
     #[serde(skip)]
     landed: bool,
+    /// It was about to be removed: something in it cannot be saved, or changed meanwhile.
+    #[serde(skip)]
+    pub kept_back: bool,
     /// What liza put there and no commit has.
     #[serde(skip)]
     prepared: Vec<String>,
@@ -224,6 +227,7 @@ fn look(
         ended: Err("liza did not make it, and it belongs to no task of this board".to_owned()),
         whose: Whose::Foreign,
         landed: false,
+        kept_back: false,
         newest: false,
         prepared: Vec::new(),
         path,
@@ -397,12 +401,18 @@ impl ListedWorktree {
             _ if !self.is_ours() => "not made by liza",
             Purpose::Gate => "for the next gates",
             Purpose::Plan => "for planners",
+            _ if self.kept_back => "with files that cannot be saved, or that changed",
             _ if self.ended.is_ok() && self.dirty => "uncommitted work",
             _ if self.status.is_some_and(|status| !status.is_terminal()) => "in use",
             Purpose::Task if self.newest => "newest merged",
             Purpose::Task if self.ended.is_err() => "until archived",
             _ => "cannot be read",
         }
+    }
+
+    /// It was about to be removed, and stays for this reason.
+    fn kept_back(self, why: String) -> Self {
+        Self { kept_back: true, prunable: false, ended: Err(why.clone()), why, ..self }
     }
 
     /// Whether liza made it, as far as can be determined.

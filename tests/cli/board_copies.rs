@@ -179,6 +179,22 @@ fn forged_story_is_not_restored() {
     world.sound();
 }
 
+/// A restored backup whose board is damaged is not rebuilt: the copies are newer.
+#[test]
+fn damaged_backup_is_replaced_by_newer_copies() {
+    let world = board();
+    let saved = world.home().join("backup");
+    copy_dir(&world.path(".liza"), &saved);
+    world.human(&["note", "second"]).ok();
+    let newest = world.state();
+    copy_dir(&saved, &world.path(".liza"));
+    std::fs::remove_file(world.path(".liza/state.yaml")).unwrap();
+    world.human(&["doctor", "--fix"]).ok();
+    assert_eq!(world.state(), newest);
+    world.human(&["note", "third"]).ok();
+    world.sound();
+}
+
 /// An agent's sandbox may keep the copies from being written: they lag behind, and the next command updates them.
 #[test]
 fn lagging_copies_are_no_damage() {

@@ -1,5 +1,7 @@
 //! Automatic removal: review checkouts at the verdict, worktrees of merged tasks once newer ones are merged.
 
+use serde_json::json;
+
 use crate::crash::Saved;
 use crate::merging::Team;
 use crate::support::{HUMAN, World, write};
@@ -164,9 +166,14 @@ fn ignored_files_that_cannot_be_saved_keep_their_worktree() {
     write(&nested, "only-here.txt", "precious\n");
     world.write("liza.yaml", "worktrees: {keep_merged: 0}\n");
     let refused = |why: &str| {
-        let error = world.refused(&HUMAN, &["gc"], 8, "git.unsaved").to_string();
-        assert!(error.contains(why), "{why}: {error}");
+        let text = world.human(&["gc", "-v"]).ok().stdout;
+        assert!(text.contains(why), "{why}: {text}");
         assert!(build.exists());
+        let data = world.json(&HUMAN, &["worktree", "prune"]).ok().data();
+        assert_eq!(
+            (&data["stay"][0]["prunable"], data["pruned"].as_array().unwrap().len()),
+            (&json!(false), 0)
+        );
     };
     refused("separate repository");
     std::fs::remove_dir_all(&nested).unwrap();

@@ -56,10 +56,11 @@ pub fn prune_on(
         crate::flow::merged::finish_deletions(ctx)?;
     }
     let mut report = PruneReport::default();
-    let examined = host::file_clock();
     for mut worktree in sized(ctx, board, only, options.keep_merged)? {
-        // For a removal, git itself must judge files that pass through a filter.
-        if worktree.dirty && !options.dry_run {
+        let mut examined = None;
+        // Others were deleted since it was examined. And for a removal, git itself must judge files that pass through a filter.
+        if (worktree.dirty || worktree.prunable) && !options.dry_run {
+            examined = Some(host::Contents::of(&worktree.path));
             let records = checkouts::list(&ctx.repo)?;
             let record = record_of(&records, &worktree.path);
             examine_content(&ctx.repo, &mut worktree, record, Filters::Run);
@@ -80,13 +81,19 @@ pub fn prune_on(
         if !options.dry_run {
             pruned.kept = save(ctx, &worktree)?;
             if pruned.deleted && !worktree.untouched {
-                pruned.kept.extend(keep_ignored(ctx, board, &worktree)?);
+                match keep_ignored(ctx, board, &worktree) {
+                    Err(failure) if failure.code == ErrorCode::GitUnsaved && !options.save => {
+                        report.stay.push(worktree.kept_back(failure.message));
+                        continue;
+                    }
+                    kept => pruned.kept.extend(kept?),
+                }
             }
             crash::point("prune.saved");
-            if pruned.deleted {
+            if let (true, Some(examined)) = (pruned.deleted, examined) {
                 if ctx.worktrees().delete(&worktree.path, examined)? == Deletion::Changed {
-                    worktree.ended = Err("its files were changed while liza examined it".to_owned());
-                    report.stay.push(worktree);
+                    let why = "its files were changed while liza examined it".to_owned();
+                    report.stay.push(worktree.kept_back(why));
                     continue;
                 }
             } else {
@@ -123,7 +130,7 @@ fn keep_ignored(ctx: &Context, board: &Board, worktree: &ListedWorktree) -> Resu
             "not everything in {path} could be saved: {}",
             saved.left_out
         )
-        .hint("make those files readable or move them away, then try again"));
+        .hint("move away, or delete, what cannot be saved, then try again"));
     }
     let Some(head) = &worktree.head else { return Ok(Vec::new()) };
     Ok(vec![refs::keep(&ctx.repo, &wip_ref(task.as_str(), worktree, head), &saved.commit)?])

@@ -53,17 +53,13 @@ pub fn list(repo: &Repo) -> Result<Vec<Checkout>, GitError> {
     Ok(admin_dirs(repo)?.into_iter().map(read).collect())
 }
 
-/// Name prefix of a worktree, and of its record, that is being deleted.
-pub const GOING: &str = ".going-";
-
 /// The directories of git's records, by name.
 fn admin_dirs(repo: &Repo) -> Result<Vec<PathBuf>, GitError> {
     let dir = repo.common_dir.join("worktrees");
     let mut found = Vec::new();
     for entry in GitError::if_there(&dir, fs::read_dir(&dir))?.into_iter().flatten() {
-        let entry = entry.map_err(GitError::io(&dir))?;
-        let admin_dir = entry.path();
-        if admin_dir.is_dir() && !entry.file_name().as_bytes().starts_with(GOING.as_bytes()) {
+        let admin_dir = entry.map_err(GitError::io(&dir))?.path();
+        if admin_dir.is_dir() {
             found.push(admin_dir);
         }
     }

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-pub use super::checkouts::GOING;
 use super::checkouts::{self, Checkout};
 use super::prelude::*;
 use super::refs::{self, Expected, RefError};
+use crate::host::Contents;
 use crate::host::anchored_path::{self, AnchoredPath};
 use crate::host::crash;
 
@@ -16,6 +16,9 @@ const LOCK_MARK: &str = "liza: ";
 /// The file in the trash that names the original path of a worktree.
 const ORIGIN: &str = "origin";
 const TREE: &str = "tree";
+
+/// Name prefix of a worktree that is being deleted.
+pub const GOING: &str = ".going-";
 
 /// How long git may write files before liza reports it.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -218,19 +221,25 @@ impl<'a> Worktrees<'a> {
     }
 
     /// Deletes a worktree and git's record of it: the caller knows that nothing in it is the only copy, because it
-    /// examined the files at `examined`, by [`crate::host::file_clock`], or later.
+    /// examined the files when they were these, or later.
     ///
     /// Renames both first, so that a process that dies halfway leaves nothing that looks complete
     /// ([`Worktrees::finish_deletions`]).
-    pub fn delete(&self, path: &Path, examined: (i64, i64)) -> Result<Deletion, GitError> {
+    pub fn delete(&self, path: &Path, examined: Contents) -> Result<Deletion, GitError> {
         let records = checkouts::recorded_at(self.repo, path)?;
-        let going_path = going(path);
-        let going = self.anchored(&going_path)?;
+        let (failed, going_path) = (GitError::io(path), going(path));
+        let (here, going) = (self.anchored(path)?, self.anchored(&going_path)?);
         delete_directory(&going, path)?;
-        let moved = self.anchored(path)?.move_to(&going).map_err(GitError::io(path))?;
+        let (moved, going, going_path) = match here.rename_to(&going) {
+            Ok(Some(moved)) => (moved, going, going_path),
+            Ok(None) => (true, here, path.to_owned()),
+            Err(error) => return Err(failed(error)),
+        };
         // Under its new name no process finds it by its path.
-        if moved && crate::host::is_changed_since(&going_path, examined) {
-            going.move_to(&self.anchored(path)?).map_err(GitError::io(path))?;
+        if moved && Contents::of(&going_path) != examined {
+            if going_path != path {
+                going.rename_to(&self.anchored(path)?).map_err(failed)?;
+            }
             return Ok(Deletion::Changed);
         }
         crash::point("worktree.going");
@@ -238,33 +247,53 @@ impl<'a> Worktrees<'a> {
             self.delete_record(record)?;
         }
         crash::point("worktree.unrecorded");
-        going.delete().map_err(GitError::io(path))?;
+        going.delete().map_err(failed)?;
         super::door::forget_checkout(path);
         Ok(if moved || !records.is_empty() { Deletion::Done } else { Deletion::Nothing })
     }
 
-    /// Renames git's record of a worktree before it deletes it: half a record is in nobody's name.
+    /// Moves git's record of a worktree out of git's sight before it deletes it: half a record is in nobody's name.
     fn delete_record(&self, record: &Checkout) -> Result<(), GitError> {
-        let (from, to) = (self.anchored(&record.admin_dir)?, self.anchored(&going(&record.admin_dir))?);
-        let deleted = to.delete().and_then(|()| from.move_to(&to)).and_then(|_| to.delete());
-        deleted.map_err(GitError::io(&record.admin_dir))
+        let dir = self.going_records();
+        let failed = |error| GitError::io(&record.admin_dir)(error);
+        anchored_path::make_directories(&self.repo.common_dir, &dir).map_err(failed)?;
+        let (from, to) = (self.anchored(&record.admin_dir)?, self.anchored(&dir.join(&record.name))?);
+        to.delete().and_then(|()| from.move_to(&to)).and_then(|_| to.delete()).map_err(failed)?;
+        self.anchored(&dir)?.remove_empty();
+        Ok(())
+    }
+
+    /// Where records are that are being deleted.
+    fn going_records(&self) -> PathBuf {
+        self.repo.common_dir.join("liza-going")
     }
 
     /// Deletes what a process that died in [`Worktrees::delete`] left in this directory.
+    ///
+    /// A worktree whose record is still there may have been changed since it was examined: it gets its name back, or goes to the
+    /// trash if the name is taken.
     pub fn finish_deletions(&self, dir: &Path) -> Result<(), GitError> {
-        for entry in going_in(dir)? {
-            // Its record may still exist, with its former path.
-            let was = dir.join(OsStr::from_bytes(&entry.file_name().as_bytes()[GOING.len()..]));
-            if was.symlink_metadata().is_err() {
-                for record in checkouts::recorded_at(self.repo, &was)? {
-                    self.delete_record(&record)?;
-                }
+        for entry in GitError::if_there(dir, fs::read_dir(dir))?.into_iter().flatten().flatten() {
+            let (name, path) = (entry.file_name(), entry.path());
+            let Some(former) = name.as_bytes().strip_prefix(GOING.as_bytes()) else { continue };
+            let was = dir.join(OsStr::from_bytes(former));
+            let going = self.anchored(&path)?;
+            // A file or a link of that name is not liza's.
+            if going.kind().map_err(GitError::io(&path))? != Some(anchored_path::Kind::Directory) {
+                continue;
             }
-            // Git may have given the record another name.
-            for record in going_in(&self.repo.common_dir.join("worktrees"))? {
-                delete_directory(&self.anchored(&record.path())?, &record.path())?;
+            if checkouts::recorded_at(self.repo, &was)?.is_empty() {
+                going.delete().map_err(GitError::io(&path))?;
+            } else if was.symlink_metadata().is_err() {
+                going.rename_to(&self.anchored(&was)?).map_err(GitError::io(&path))?;
+            } else {
+                let bin = self.bin_of(&String::from_utf8_lossy(former), &was)?;
+                self.move_to(&path, &bin.join(TREE))?;
             }
-            delete_directory(&self.anchored(&entry.path())?, &entry.path())?;
+        }
+        let records = self.going_records();
+        if records.symlink_metadata().is_ok() {
+            self.anchored(&records)?.delete().map_err(GitError::io(&records))?;
         }
         Ok(())
     }
@@ -402,17 +431,11 @@ impl<'a> Worktrees<'a> {
     }
 }
 
-/// The name under which a worktree or its record is deleted.
+/// The name under which a worktree is deleted.
 fn going(path: &Path) -> PathBuf {
     let mut name = OsString::from(GOING);
     name.push(path.file_name().unwrap_or_default());
     path.with_file_name(name)
-}
-
-/// What deletions left in a directory.
-fn going_in(dir: &Path) -> Result<Vec<fs::DirEntry>, GitError> {
-    let entries = GitError::if_there(dir, fs::read_dir(dir))?.into_iter().flatten().flatten();
-    Ok(entries.filter(|entry| entry.file_name().as_bytes().starts_with(GOING.as_bytes())).collect())
 }
 
 /// Deletes what a deletion left; a file or a link of that name is not liza's.
@@ -563,13 +586,7 @@ mod tests {
         let place = Scene::new();
         let path = place.home.join("t1");
         place.make(&path, "task/t1");
-        // What was made in the present tick of the clock could have changed since.
-        let made = crate::host::file_clock();
-        while crate::host::file_clock() == made {
-            std::thread::yield_now();
-        }
-        let now = crate::host::file_clock();
-        let delete = || place.worktrees().delete(&path, now).unwrap();
+        let delete = || place.worktrees().delete(&path, Contents::of(&path)).unwrap();
         assert_eq!(delete(), Deletion::Done);
         assert!(!path.exists() && checkouts::list(&place.repo).unwrap().is_empty() && !place.trash.exists());
         assert_eq!(delete(), Deletion::Nothing);
@@ -577,7 +594,7 @@ mod tests {
         for name in ["new.txt", "new/deep.txt", "file.txt"] {
             let path = place.home.join("t3");
             place.make(&path, "task/t3");
-            let examined = crate::host::file_clock();
+            let examined = Contents::of(&path);
             write_in(&path, name, "precious");
             assert_eq!(place.worktrees().delete(&path, examined).unwrap(), Deletion::Changed, "{name}");
             assert!(path.join(name).exists() && checkouts::check_sound(&place.repo, &path).is_ok());
@@ -591,15 +608,23 @@ mod tests {
         for name in [".going-mine", ".going-link"] {
             fs::remove_file(place.home.join(name)).unwrap();
         }
-        // Died in the record.
-        let half = place.repo.common_dir.join("worktrees/.going-t2");
-        fs::create_dir_all(&half).unwrap();
-        fs::write(half.join("HEAD"), "").unwrap();
-        assert!(checkouts::list(&place.repo).unwrap().is_empty());
-        // Died after the rename: the record has no worktree, and the files have another name.
+        // Died after the rename: it may have been changed meanwhile, so it is as before.
         let second = place.home.join("t2");
         place.make(&second, "task/t2");
         fs::rename(&second, place.home.join(".going-t2")).unwrap();
+        place.worktrees().finish_deletions(&place.home).unwrap();
+        checkouts::check_sound(&place.repo, &second).unwrap();
+        // The same, but another process has taken the name.
+        fs::rename(&second, place.home.join(".going-t2")).unwrap();
+        write_in(&second, "other.txt", "precious");
+        place.worktrees().finish_deletions(&place.home).unwrap();
+        assert!(second.join("other.txt").exists() && place.trash.join("t2/tree/.git").exists());
+        fs::remove_dir_all(&second).unwrap();
+        // Died in the record.
+        let half = place.worktrees().going_records().join("t2");
+        fs::create_dir_all(half.parent().unwrap()).unwrap();
+        fs::rename(place.repo.common_dir.join("worktrees/t2"), &half).unwrap();
+        fs::create_dir(place.home.join(".going-t2")).unwrap();
         place.worktrees().finish_deletions(&place.home).unwrap();
         assert_eq!(fs::read_dir(&place.home).unwrap().count(), 0);
         assert!(checkouts::list(&place.repo).unwrap().is_empty() && !half.exists());

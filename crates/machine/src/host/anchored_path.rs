@@ -110,6 +110,17 @@ impl AnchoredPath {
         gone(rustix::fs::unlinkat(&self.above, &self.name, AtFlags::REMOVEDIR))
     }
 
+    /// Renames the entry to `to`, which must be free. False if there is no entry; none if it cannot be renamed, because it belongs
+    /// to a lower layer of an overlay.
+    pub fn rename_to(&self, to: &AnchoredPath) -> io::Result<Option<bool>> {
+        match rename_free(self, to) {
+            Ok(()) => Ok(Some(true)),
+            Err(Errno::NOENT) if matches!(self.stat(), Err(Errno::NOENT)) => Ok(Some(false)),
+            Err(Errno::XDEV) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Moves the entry to `to`, which must be free. Across file systems, copies the entry and then deletes the original; a
     /// failed copy is deleted and the original stays. False if there is no entry.
     pub fn move_to(&self, to: &AnchoredPath) -> io::Result<bool> {

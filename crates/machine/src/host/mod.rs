@@ -17,7 +17,7 @@ mod random;
 mod spawn;
 mod waiting;
 
-pub use changes::is_changed_since;
+pub use changes::Contents;
 pub use clock::{ahead_of_utc, file_clock, now, now_exactly, waiting_time};
 pub use filesystem::{is_mounted_over, network_file_system, room, unwritten};
 pub use mark::{gate_mark, mark_as_agent, mark_as_gate};

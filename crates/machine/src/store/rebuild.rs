@@ -202,6 +202,14 @@ impl Store {
                 hint: "compare the two, move the false one away and run `liza doctor --fix`: it restores the board from the other; nothing was changed".to_owned(),
             });
         }
+        if let Some(newer) = self.copy_continues() {
+            return Err(StoreError::Invalid {
+                message: format!(
+                    "state.yaml is damaged, and log.yaml is older than its copy below .git, which ends with revision {newer}"
+                ),
+                hint: "`liza doctor --fix` restores board, journal and archive from the copies".to_owned(),
+            });
+        }
         let published = self.published_revision();
         let rebuilt = self.rebuild(None);
         let proved = rebuilt.as_ref().ok().map(|rebuilt| rebuilt.board.revision);

@@ -112,6 +112,14 @@ impl Store {
             .flatten()
     }
 
+    /// The revision of the copy, if it continues the journal: then an older journal was put in place.
+    pub(super) fn copy_continues(&self) -> Option<u64> {
+        let (log, copy, records) = self.both_journals()?;
+        (copy.len() > log.len() && copy.starts_with(&log))
+            .then(|| records.last().map(|last| last.revision))
+            .flatten()
+    }
+
     /// The newest board of the journal, if the journal and its copy agree that the board of this revision was another one.
     pub fn proven_otherwise(&self, revision: u64, board_hash: &str) -> Option<Decoded> {
         let (log, copy, records) = self.both_journals()?;
