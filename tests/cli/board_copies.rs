@@ -145,9 +145,9 @@ fn lost_archived_task_comes_back() {
     world.human(&["verify"]).exits(6);
 }
 
-/// A whole journal of another story is no proof while the copies contradict it, and a whole board is none against both.
+/// A whole journal is no proof while its copy contradicts it, and a whole board is none against both.
 #[test]
-fn forged_story_is_not_restored() {
+fn forged_journal_or_board_is_not_restored() {
     let world = board();
     let (state, log) = (world.path(".liza/state.yaml"), world.path(".liza/log.yaml"));
     let saved = Saved::of(&world);
@@ -159,7 +159,7 @@ fn forged_story_is_not_restored() {
     std::fs::remove_file(&state).unwrap();
     std::fs::write(&log, forged.1).unwrap();
     let ran = world.human(&["doctor", "--fix"]).exits(1);
-    assert!(ran.stdout.contains("tell different stories"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("contradict each other"), "{}", ran.stdout);
     world.human(&["note", "more"]).exits(6);
     assert_eq!(std::fs::read(world.path(".git/liza/log.yaml")).unwrap(), copy);
     // The advice: the false one is moved away.
@@ -167,7 +167,7 @@ fn forged_story_is_not_restored() {
     world.human(&["doctor", "--fix"]).ok();
     assert!(world.state().contains("the true note") && !world.state().contains("the false note"));
     world.human(&["verify"]).ok();
-    // A board of the same revision in another story.
+    // Another board of the same revision.
     std::fs::remove_file(&state).unwrap();
     std::fs::write(&state, forged.0).unwrap();
     world.human(&["verify"]).exits(6);

@@ -192,13 +192,13 @@ impl Store {
         }))
     }
 
-    /// As [`Store::rebuild`], but fails if the result is older than what was published, or if the copy of the journal tells another
-    /// story.
+    /// As [`Store::rebuild`], but fails if the result is older than what was published, or if the copy of the journal
+    /// contradicts it or continues it.
     pub fn rebuild_published(&self) -> Result<Decoded, StoreError> {
         if let Some(copy) = self.contradicting_copy() {
             let (log, copy) = (self.layout().log(), copy.display().to_string());
             return Err(StoreError::Invalid {
-                message: format!("{} and its copy {copy} tell different stories, and the board that could decide is damaged", log.display()),
+                message: format!("{} and its copy {copy} contradict each other, and the board that could decide is damaged", log.display()),
                 hint: "compare the two, move the false one away and run `liza doctor --fix`: it restores the board from the other; nothing was changed".to_owned(),
             });
         }

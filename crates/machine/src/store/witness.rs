@@ -103,7 +103,7 @@ impl Store {
         Some((log, copy, records))
     }
 
-    /// The copy of the journal, if both are whole and tell different stories: then it is unknown which of them was replaced.
+    /// The copy of the journal, if both are whole and contradict each other: then it is unknown which of them was replaced.
     pub fn contradicting_copy(&self) -> Option<PathBuf> {
         let (log, copy, _) = self.both_journals()?;
         let is_chain = !log.is_empty() && read_chain(&log, NO_RECORD.to_owned()).is_ok();
