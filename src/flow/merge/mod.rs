@@ -73,7 +73,8 @@ fn merge_alone(ctx: &Context, task: &TaskId, options: &MergeOptions, _: &SideLoc
         return Err(Failure::new(ErrorCode::BugIntent, "the merge's intent is not on the board"));
     };
     crash::point("merge.begun");
-    super::tidy::beside_merge(ctx, &begun, || carry_out(ctx, &begun, &intent, &owner)).map_err(|failure| {
+    let ended = super::tidy::beside_merge(ctx, &begun, || carry_out(ctx, &begun, &intent, &owner));
+    let (merged, landed) = ended.map_err(|failure| {
         if let Some(step) = move_happened(ctx, id) {
             return recording_failed(&step, failure);
         }
@@ -81,7 +82,11 @@ fn merge_alone(ctx: &Context, task: &TaskId, options: &MergeOptions, _: &SideLoc
         let reason = failure.message.clone();
         let _ = ctx.commit_as_liza(CancelMerge { intent: id, owner: owner.clone(), reason });
         failure
-    })
+    })?;
+    if let Some((board, review_commit)) = landed {
+        super::tidy::after_merge(ctx, &board, task, &review_commit);
+    }
+    Ok(merged)
 }
 
 /// The task that was first, and the result of its merge.
@@ -148,7 +153,10 @@ fn void(ctx: &Context, task: &TaskId, branch_head: Option<CommitId>, failure: Fa
     }
 }
 
-fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> Result<Merged> {
+/// How a merge ended, and if it is on integration the board then and the commit that was reviewed.
+type Ended = (Merged, Option<(Board, CommitId)>);
+
+fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> Result<Ended> {
     let (Work::Merge(work), Some(task)) = (&intent.work, &intent.task) else {
         return Err(Failure::new(ErrorCode::BugIntent, "the intent is not a merge"));
     };
@@ -160,7 +168,7 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
         judged::not_foreign(ctx)?;
         let tree = match merged_tree(ctx, work, &onto)? {
             Tree::Made(tree) => tree,
-            Tree::Conflict(failure) => return fail(ctx, intent, owner, &onto, *failure),
+            Tree::Conflict(failure) => return fail(ctx, intent, owner, &onto, *failure).map(without_board),
         };
         let commit = merge_commit(ctx, board, intent, work, task, &onto, &tree)?;
         crash::point("merge.made");
@@ -173,7 +181,7 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
         // c
         let gates = match judged::merged(ctx, task, &onto, &commit)? {
             Judged::Green(gates) => gates,
-            Judged::Red(gates) => return fail(ctx, intent, owner, &onto, red(gates)),
+            Judged::Red(gates) => return fail(ctx, intent, owner, &onto, red(gates)).map(without_board),
         };
         crash::point("merge.gated");
         // d
@@ -207,11 +215,15 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
         let finish = FinishMerge { intent: intent.id, owner, merge_commit: commit, onto, drift };
         let finished = ctx.commit_step(finish)?;
         crash::point("merge.finished");
-        super::tidy::after_merge(ctx, &finished.board, task, &work.review_commit);
-        return Ok(Merged { end: finished.outcome, revision: finished.board.revision });
+        let merged = Merged { end: finished.outcome, revision: finished.board.revision };
+        return Ok((merged, Some((finished.board, work.review_commit.clone()))));
     }
     Err(failure!(ErrorCode::StaleRef, "`{branch}` kept moving; gave up after {TRIES} tries")
         .hint("merge again later; nothing was changed"))
+}
+
+fn without_board(merged: Merged) -> Ended {
+    (merged, None)
 }
 
 /// Keeps the merge from being collected. False if a collection was faster and removed parts of it: then the ref,
