@@ -120,7 +120,9 @@ supervisor() { sleep 600; }
         "a8.txt",
         "--finalize",
     ];
-    world.refused(&HUMAN, &early, 1, "refused.plan_first");
+    let ran = world.json(&HUMAN, &early);
+    // The last commits of agents that end with the run may come meanwhile, so the board is not compared.
+    assert_eq!((ran.exit, ran.code().as_str()), (1, "refused.plan_first"), "{}", ran.stdout);
     assert_eq!(world.show("a-plan")["role"], "supervisor");
     // A collapsed workstream accepts only reports.
     world.human(&["stream", "collapse", "a", "--reason", "it hangs together with another part"]).ok();
