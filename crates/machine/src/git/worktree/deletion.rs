@@ -50,7 +50,7 @@ impl Worktrees<'_> {
         Ok(if moved || !records.is_empty() { Deletion::Done } else { Deletion::Nothing })
     }
 
-    /// Moves git's record of a worktree out of git's sight before it deletes it: half a record is in nobody's name.
+    /// Moves git's record of a worktree out of git's sight before it deletes it: no command would know whose half a record is.
     fn delete_record(&self, record: &Checkout) -> Result<(), GitError> {
         let dir = self.going_records();
         let failed = |error| GitError::io(&record.admin_dir)(error);
